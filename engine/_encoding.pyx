@@ -1,0 +1,67 @@
+# cython: language_level=3
+"""Planes of a position. The meaning of each plane stands once, in `engine.encoding`."""
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
+
+from engine.rules._board cimport (
+    BLACK, EMPTY, OBSTACLE, SHAPE_DOUBLE_FOUR, SHAPE_FIVE, SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR,
+    SHAPE_OPEN_THREE, Board, BoardState, board_forbidden, board_shapes,
+)
+
+import numpy as np
+
+
+cdef void fill(float* plane, int n, float value) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        plane[i] = value
+
+
+cdef void encode_planes(BoardState* b, float* out) noexcept nogil:
+    cdef int n = b.points, own = b.to_move, other = 1 - b.to_move, i, side, colour, shape
+    cdef uint8_t shapes[484]
+    memset(out, 0, N_PLANES * n * sizeof(float))
+    for i in range(n):
+        if b.cells[i] != OBSTACLE:
+            out[i] = 1
+        if b.cells[i] == own:
+            out[n + i] = 1
+        elif b.cells[i] == other:
+            out[2 * n + i] = 1
+    for side in range(2):
+        colour = own if side == 0 else other
+        board_shapes(b, colour, shapes)
+        for i in range(n):
+            shape = shapes[i]
+            if shape == 0:
+                continue
+            if shape & SHAPE_FIVE:
+                out[(3 + side) * n + i] = 1
+            if shape & (SHAPE_OPEN_FOUR | SHAPE_DOUBLE_FOUR):
+                out[(5 + side) * n + i] = 1
+            if shape & SHAPE_FOUR:
+                out[(7 + side) * n + i] = 1
+            if shape & SHAPE_OPEN_THREE:
+                out[(9 + side) * n + i] = 1
+            if shape & SHAPE_FORK:
+                out[(11 + side) * n + i] = 1
+    if b.renju:
+        for i in range(n):
+            if b.cells[i] == EMPTY and board_forbidden(b, i):
+                out[13 * n + i] = 1
+        fill(out + (17 if own == BLACK else 18) * n, n, 1)
+    if own == BLACK:
+        fill(out + 14 * n, n, 1)
+    if b.exact[own]:
+        fill(out + 15 * n, n, 1)
+    if b.exact[other]:
+        fill(out + 16 * n, n, 1)
+    if b.caro:
+        fill(out + 19 * n, n, 1)
+
+
+def planes(Board board):
+    out = np.empty((N_PLANES, board.state.height, board.state.width), dtype=np.float32)
+    cdef float[:, :, ::1] view = out
+    encode_planes(board.state, &view[0, 0, 0])
+    return out

@@ -1,0 +1,42 @@
+"""What a net sees: the one definition of the input planes.
+
+Planes are history-free (BOARD gives a bare position) and carry no size, so that one net plays every
+board and rule. "Own" is the side to move. Shapes of lines come from the kernel's tables and speak of
+what a stone on an empty point would make (`engine.rules._board`, SHAPE_*).
+
+=====  ==========================================================================
+plane  1 where ... (0 elsewhere)
+=====  ==========================================================================
+0      the cell can be used or holds a stone (0: obstacle, or padding behind the edge)
+1, 2   a stone of own, of the opponent stands
+3, 4   own, the opponent would make a five
+5, 6   ... a straight four, or fours with two completions on one line
+7, 8   ... a four
+9, 10  ... an open three
+11, 12 ... fours or open threes in two or more directions
+13     black may not play (renju)
+14     everywhere: own is black
+15, 16 everywhere: own, the opponent needs exactly five
+17, 18 everywhere: own, the opponent has forbidden points
+19     everywhere: a five blocked by stones at both ends does not count (caro)
+=====  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._encoding import planes as _planes
+from engine.rules._board import Board
+
+FEATURE_VERSION = 1
+"""Version of the table above; it stands in the metadata of every net and must match."""
+
+N_PLANES = 20
+"""Number of planes, `C` in shapes."""
+
+
+def encode(board: Board) -> npt.NDArray[np.float32]:
+    """Return the planes of a position, float32 [C, H, W], seen by the side to move."""
+    return _planes(board)

@@ -1,0 +1,110 @@
+# cython: language_level=3
+"""Rules kernel: the C face of the board, for the other kernel modules.
+
+Every row, column and diagonal is a `Line`: bit masks over its cells. After each stone the four lines
+through it are evaluated again, so that for every empty point and both colours the board always knows
+which shapes a stone there would make. Cell i of a line stands at bit i + 1 (bit 0 and the bits behind
+the last cell are off the board). A point is y * width + x; a colour is BLACK or WHITE.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "bits.h" nogil:
+    int lowest32 "tengen_lowest32"(uint32_t v)
+    int lowest64 "tengen_lowest64"(uint64_t v)
+    int count32 "tengen_count32"(uint32_t v)
+
+cdef enum:
+    MIN_SIDE = 5
+    MAX_SIDE = 22
+    MAX_POINTS = 484        # MAX_SIDE squared
+    MAX_LINES = 130         # rows, columns and both diagonals of the largest board
+    LINE_BITS = 24          # bits of a line that can be used, padding included
+    LINE_WORDS = 3          # 64-bit words that hold one bit a line
+
+cdef enum:
+    BLACK = 0
+    WHITE = 1
+    EMPTY = 2
+    OBSTACLE = 3            # a cell nobody can use (dead stone of a continuous game)
+
+# Shape bits of a point for one colour: what a stone of that colour there would make.
+cdef enum:
+    SHAPE_FIVE = 1          # a winning line
+    SHAPE_OPEN_FOUR = 2     # a straight four (two completions)
+    SHAPE_DOUBLE_FOUR = 4   # two or more completions in all (straight four included)
+    SHAPE_FOUR = 8          # at least one completion
+    SHAPE_OPEN_THREE = 16   # a three that can become a straight four
+    SHAPE_FORK = 32         # four or open three in two or more directions
+
+# Cheapest complete set of tables that a placement keeps up to date.
+cdef enum:
+    TABLES_FOURS = 0        # five, four, double_four, open_four; open_three keeps its old value
+    TABLES_ALL = 1
+
+cdef struct Line:
+    uint32_t empty          # empty cells
+    uint32_t stones[2]      # stones by colour; a cell in none of the three masks is off board or an obstacle
+    uint32_t five[2]        # empty cells that complete a five
+    uint32_t four[2]        # ... that make at least one four (a five next on this line)
+    uint32_t double_four[2] # ... that make fours with two or more different completions
+    uint32_t open_four[2]   # ... that make a straight four
+    uint32_t open_three[2]  # ... that make an open three (and no four on this line)
+
+cdef struct Saved:
+    Line lines[4]           # the four lines as they were
+    uint16_t point
+    uint8_t colour          # BLACK, WHITE or OBSTACLE
+    uint8_t to_move         # side to move before
+    uint8_t winner          # before
+
+cdef struct BoardState:
+    int32_t width
+    int32_t height
+    int32_t points          # width * height
+    int32_t n_lines
+    int32_t ply             # placements since the empty board, obstacles included
+    int32_t n_empty
+    uint8_t to_move
+    uint8_t winner          # BLACK, WHITE, or EMPTY while nobody has won
+    uint8_t exact[2]        # colour needs exactly five
+    uint8_t caro            # a five blocked by the opponent at both ends does not count
+    uint8_t renju           # black has forbidden points
+    uint16_t rule           # normalised: 0, 1, 4, 8 or 9
+    uint64_t hash           # stones, side to move, size and rule
+    uint64_t with_five[2][3]       # lines with a five point, one bit a line, by colour
+    uint64_t with_four[2][3]       # lines with a four point
+    uint64_t with_open_three[2][3] # lines with an open-three point
+    uint8_t cells[484]      # BLACK, WHITE, EMPTY or OBSTACLE a point
+    uint8_t line_of[4][484] # line of a point by direction: row, column, diagonal, anti-diagonal
+    uint8_t bit_of[4][484]  # bit of a point within that line
+    uint16_t point_at[130][24]     # point of a line's bit
+    Line lines[130]
+    Saved saved[485]        # undo stack, `ply` entries used
+
+# Set up an empty board. Sizes and rule must have been checked by the caller.
+cdef void board_init(BoardState* b, int width, int height, int rule) noexcept nogil
+# Put a stone (or OBSTACLE) on an empty point; the other colour is to move afterwards (an obstacle keeps the turn).
+cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept nogil
+# Take the last placement back, with every table as it was.
+cdef void board_undo(BoardState* b) noexcept nogil
+# Give the move to `colour` without a stone (keeps the hash right).
+cdef void board_set_to_move(BoardState* b, int colour) noexcept nogil
+# Copy a position together with its undo stack.
+cdef void board_copy(BoardState* to, const BoardState* source) noexcept nogil
+# SHAPE_* bits of one empty point.
+cdef int board_shape(const BoardState* b, int point, int colour) noexcept nogil
+# SHAPE_* bits of all points at once (zero on taken points); `out` holds `points` bytes.
+cdef void board_shapes(const BoardState* b, int colour, uint8_t* out) noexcept nogil
+# Lowest-numbered line's five point of a colour, or -1.
+cdef int board_any_five(const BoardState* b, int colour) noexcept nogil
+# Different five points of a colour, written to `out` (at most `limit`); returns how many were written.
+cdef int board_five_points(const BoardState* b, int colour, uint16_t* out, int limit) noexcept nogil
+# Whether black may not play there (renju; false under other rules and on points where black makes five).
+cdef bint board_forbidden(BoardState* b, int point) noexcept nogil
+
+cdef class Board:
+    cdef BoardState* state      # owned
+    # Argument checks of the Python methods; each raises ValueError.
+    cdef int check_empty(self, point) except -1
+    cdef int check_colour(self, colour) except -1
+    cdef int check_point(self, point) except -1

@@ -1,0 +1,111 @@
+"""Typed face of the rules kernel."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+BLACK: int
+WHITE: int
+EMPTY: int
+OBSTACLE: int
+MIN_SIDE: int
+MAX_SIDE: int
+SHAPE_FIVE: int
+SHAPE_OPEN_FOUR: int
+SHAPE_DOUBLE_FOUR: int
+SHAPE_FOUR: int
+SHAPE_OPEN_THREE: int
+SHAPE_FORK: int
+
+class Board:
+    """A position: stones, side to move, incremental line tables, undo stack.
+
+    A point is `y * width + x`; a colour is 0 (black) or 1 (white).
+    """
+
+    def __init__(self, width: int = 15, height: int | None = None, rule: int = 0) -> None:
+        """Make an empty board, black to move.
+
+        Args:
+            width, height: 5 to 22 cells; height defaults to width.
+            rule: 0, 1, 4, 8 or 9 (see `engine.rules.rule.Rule`).
+
+        Raises:
+            ValueError: size or rule out of range.
+        """
+
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def points(self) -> int:
+        """Number of cells, width * height."""
+    @property
+    def rule(self) -> int: ...
+    @property
+    def ply(self) -> int:
+        """Placements so far, obstacles included."""
+    @property
+    def n_empty(self) -> int: ...
+    @property
+    def to_move(self) -> int: ...
+    @property
+    def winner(self) -> int:
+        """0 or 1 once a colour has made a winning line, else 2 (EMPTY)."""
+    @property
+    def hash(self) -> int:
+        """64-bit Zobrist hash of stones, side to move, size and rule."""
+    def place(self, point: int, colour: int | None = None) -> None:
+        """Put a stone; `colour` defaults to the side to move.
+
+        A forbidden point is accepted (the referee decides what it costs).
+
+        Raises:
+            ValueError: point off the board or taken, colour unknown.
+        """
+    def block(self, point: int) -> None:
+        """Make an empty cell an obstacle that neither side can use. The turn stays.
+
+        Raises:
+            ValueError: point off the board or taken.
+        """
+    def undo(self) -> None:
+        """Take the last placement back.
+
+        Raises:
+            ValueError: the board is empty.
+        """
+    def set_to_move(self, colour: int) -> None:
+        """Give the move to a colour, as for a pass."""
+    def cell(self, point: int) -> int:
+        """Return 0, 1, 2 (empty) or 3 (obstacle)."""
+    def cells(self) -> npt.NDArray[np.uint8]:
+        """Return a copy of all cells, shape (height, width)."""
+    def stones(self) -> list[tuple[int, int]]:
+        """Return (point, colour) of every placement, oldest first; obstacles have colour 3."""
+    def shape(self, point: int, colour: int) -> int:
+        """Return the SHAPE_* bits of what a stone there would make; 0 on a taken point."""
+    def shapes(self, colour: int) -> npt.NDArray[np.uint8]:
+        """Return the SHAPE_* bits of every point, shape (height, width)."""
+    def line_masks(self, point: int, direction: int, colour: int) -> dict[str, bool]:
+        """Return what a stone there would make in one direction (0 row, 1 column, 2 diagonal, 3 anti-diagonal)."""
+    def five_points(self, colour: int) -> list[int]:
+        """Return the points where a colour wins at once, ascending."""
+    def is_forbidden(self, point: int) -> bool:
+        """Return whether black may not play there (renju only)."""
+    def forbidden_points(self) -> list[int]:
+        """Return all points that are forbidden to black, ascending."""
+    def legal_points(self) -> list[int]:
+        """Return empty points that the side to move may use, ascending; none once somebody has won."""
+    def copy(self) -> Board:
+        """Return an independent copy, undo stack included."""
+    @staticmethod
+    def from_stones(
+        width: int, height: int, rule: int, stones: Sequence[tuple[int, int]]
+    ) -> Board:
+        """Make a board and place (point, colour) pairs in order."""
+
+def place_undo_loop(board: Board, pairs: int, seed: int) -> int:
+    """Place and undo random stones `pairs` times in the kernel; for speed measurements. Returns a checksum."""

@@ -1,0 +1,55 @@
+"""Compile the kernel. Everything else about the package stands in pyproject.toml.
+
+Environment:
+    TENGEN_DEBUG=1          bounds checks, assertions, no optimisation
+    TENGEN_MODULES=a,b      build only these modules (full dotted names)
+"""
+
+import os
+import sys
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+MODULES = ["engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._tree"]
+
+debug = os.environ.get("TENGEN_DEBUG") == "1"
+chosen = os.environ.get("TENGEN_MODULES")
+modules = chosen.split(",") if chosen else MODULES
+unknown = sorted(set(modules) - set(MODULES))
+if unknown:
+    raise SystemExit(f"TENGEN_MODULES names unknown modules: {', '.join(unknown)}")
+
+if sys.platform == "win32":
+    flags = ["/O2", "/fp:precise"] if not debug else ["/Od"]
+else:
+    # Same floating point everywhere: no contraction, no fast-math; portable binaries: no -march.
+    flags = ["-O3" if not debug else "-O1", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+
+extensions = [
+    Extension(
+        name,
+        [name.replace(".", "/") + ".pyx"],
+        include_dirs=["engine/rules"],
+        extra_compile_args=flags,
+        depends=["engine/rules/bits.h"],
+    )
+    for name in modules
+    if os.path.exists(name.replace(".", "/") + ".pyx")
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        nthreads=0,
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": debug,
+            "wraparound": debug,
+            "initializedcheck": debug,
+            "cdivision": True,  # operands are never negative
+            "embedsignature": True,
+        },
+        force=debug,
+    )
+)
