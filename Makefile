@@ -1,0 +1,59 @@
+# Two commands do everything on a fresh machine: `make brain` and `make test`.
+# Set-up output goes to stderr, so that the brain owns stdout from its first byte.
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PY := $(BIN)/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h training/*.pyx)
+
+.PHONY: brain test bench lint debug clean help
+help:
+	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
+	@echo "make test    set up everything, run the tests"
+	@echo "make bench   print the search signature and the speed of this machine"
+	@echo "make lint    ruff, mypy, cython-lint, import borders"
+	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
+	@echo "make clean   remove the kernel and the environment's stamps"
+
+brain: $(VENV)/brain.stamp
+	@$(PY) -m protocol $(ARGS)
+
+test: $(VENV)/test.stamp
+	@$(PY) -m pytest -q -n 2 -m "not alone" $(ARGS)
+	@$(PY) -m pytest -q -m alone $(ARGS)
+
+bench: $(VENV)/brain.stamp
+	@$(PY) -m engine bench
+	@$(PY) -m engine speed
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/mypy engine protocol
+	$(BIN)/cython-lint --max-line-length 120 engine training
+	$(BIN)/lint-imports
+
+debug: $(VENV)/brain.stamp
+	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
+
+clean:
+	rm -rf build $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*.so engine/*.c engine/*/*.c training/*.c)
+
+$(PY):
+	@echo "setting up $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV) </dev/null >&2
+
+$(VENV)/brain.stamp: $(PY) constraints.txt pyproject.toml setup.py $(KERNEL)
+	@echo "installing the runtime and compiling the kernel" >&2
+	@$(PIP) setuptools cython </dev/null >&2
+	@$(PIP) --no-build-isolation -e . </dev/null >&2
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/brain.stamp
+	@echo "installing what the tests and the training need" >&2
+	@$(PIP) --no-build-isolation -e ".[dev,training]" </dev/null >&2
+	@touch $@

@@ -1,0 +1,71 @@
+"""Who may import whom: the parts that import-linter cannot see."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import|c?import\s+([\w.]+))", re.MULTILINE)
+
+# For each folder of compiled modules: the top-level packages and engine folders it may name.
+ALLOWED = {
+    "engine/rules": {"libc", "numpy", "engine.rules"},
+    "engine/threats": {"libc", "numpy", "cpython", "engine.rules", "engine.threats"},
+    "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
+                      "engine._encoding"},
+    "engine": {"libc", "numpy", "engine.rules"},
+    "training": {"libc", "numpy", "cpython", "engine"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    return {a or b for a, b in IMPORT.findall(path.read_text())}
+
+
+def allowed(module: str, permitted: set[str]) -> bool:
+    return any(module == p or module.startswith(p + ".") for p in permitted)
+
+
+def kernel_files() -> list[Path]:
+    return sorted(p for top in ("engine", "training") for p in (ROOT / top).rglob("*.p[yx][xd]"))
+
+
+def test_the_scan_sees_kernel_files() -> None:
+    assert ROOT / "engine/rules/_board.pyx" in kernel_files()
+    assert "engine.rules._board" in imported(ROOT / "engine/_encoding.pxd")
+
+
+@pytest.mark.parametrize("path", kernel_files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_kernel_modules_import_only_what_their_folder_may_know(path: Path) -> None:
+    permitted = ALLOWED[str(path.parent.relative_to(ROOT))]
+    assert {m for m in imported(path) if not allowed(m, permitted)} == set()
+
+
+def test_import_linter_contracts_hold() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as f; f()"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", ["protocol.__main__", "engine", "engine.engine"])
+def test_run_time_needs_neither_torch_nor_training(module: str) -> None:
+    code = (
+        f"import sys, {module}; "
+        "bad = sorted(m for m in sys.modules if m.split('.')[0] in ('torch', 'onnx', 'training', 'Cython')); "
+        "sys.exit(', '.join(bad))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_global_randomness_in_the_engine() -> None:
+    offenders = [
+        str(p.relative_to(ROOT)) for p in (ROOT / "engine").rglob("*.py")
+        if re.search(r"np\.random\.(seed|rand|choice|dirichlet)\(|^import random$", p.read_text(), re.MULTILINE)
+    ]
+    assert offenders == []
