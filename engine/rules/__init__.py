@@ -1,0 +1,1 @@
+"""Rules of play: board kernel (`_board`), rule names (`rule`), coordinates and symmetries (`geometry`)."""

@@ -90,7 +90,11 @@ class Board:
     def shapes(self, colour: int) -> npt.NDArray[np.uint8]:
         """Return the SHAPE_* bits of every point, shape (height, width)."""
     def line_masks(self, point: int, direction: int, colour: int) -> dict[str, bool]:
-        """Return what a stone there would make in one direction (0 row, 1 column, 2 diagonal, 3 anti-diagonal)."""
+        """Return what a stone there would make in one direction.
+
+        Directions: 0 row, 1 column, 2 diagonal, 3 anti-diagonal. Keys: five, four, double_four, open_four,
+        open_three.
+        """
     def five_points(self, colour: int) -> list[int]:
         """Return the points where a colour wins at once, ascending."""
     def is_forbidden(self, point: int) -> bool:
@@ -108,4 +112,4 @@ class Board:
         """Make a board and place (point, colour) pairs in order."""
 
 def place_undo_loop(board: Board, pairs: int, seed: int) -> int:
-    """Place and undo random stones `pairs` times in the kernel; for speed measurements. Returns a checksum."""
+    """Place and undo random stones `pairs` times in the kernel, to measure speed. Returns a checksum."""
