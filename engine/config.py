@@ -1,0 +1,139 @@
+"""Configuration of the engine: frozen, each field with unit, default and source; unknown keys are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.errors import ConfigError
+
+SEARCH_PREFIX = "search."
+"""Keys with this prefix go to `engine.search.params.SearchParams`."""
+
+_FALSE = frozenset({"0", "false", "no", "off"})
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """What a user can set; see `from_mapping` for reading it from text."""
+
+    net: str = "default"
+    """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net) or "hashed" (for tests)."""
+    seed: int | None = None
+    """Seed of everything random; None draws one from the system, so that games differ."""
+    threads: int = 1
+    """Search threads. One is all that a tournament gives; more is accepted and ignored for now."""
+    memory_bytes: int | None = 367_001_600
+    """Private memory of the whole process, bytes (protocol: the 350 MiB of Gomocup); None: 2 GiB."""
+    overhead_ms: int = 150
+    """Milliseconds a move may lose outside of the search: pipe, scheduler, a slow last evaluation (tuned: see
+    `engine.timing.budget`). Short turns get a smaller share."""
+    solver: bool = True
+    """Look for forced wins by fours and threes."""
+    symmetry: bool = False
+    """Show each position to the net in a random orientation (more variety, no cost but a little cache loss)."""
+    cache_mib: int = 24
+    """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20)."""
+    simulations: int | None = None
+    """At most this many simulations a move, for weaker play; 0 plays the net's first choice; None: time decides."""
+    temperature: float = 0.0
+    """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
+    temperature_plies: int = 0
+    """How many plies of a game the temperature lasts; 0 means all of them."""
+    search: Mapping[str, str] = field(default_factory=dict)
+    """Overrides of search parameters by name, values as text."""
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ConfigError(f"threads must be at least 1, not {self.threads}")
+        if self.overhead_ms < 0:
+            raise ConfigError(f"overhead_ms must not be negative, not {self.overhead_ms}")
+        if self.cache_mib < 0:
+            raise ConfigError(f"cache_mib must not be negative, not {self.cache_mib}")
+        if self.memory_bytes is not None and self.memory_bytes < 0:
+            raise ConfigError(f"memory_bytes must not be negative, not {self.memory_bytes}")
+        if self.simulations is not None and self.simulations < 0:
+            raise ConfigError(f"simulations must not be negative, not {self.simulations}")
+        if not 0.0 <= self.temperature <= 10.0:
+            raise ConfigError(f"temperature must be from 0 to 10, not {self.temperature}")
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, object]) -> EngineConfig:
+        """Make a configuration from keys and values, as read from TOML or from `key=value` texts.
+
+        Args:
+            mapping: field names to values (text is converted; "none" means None where a field allows it).
+                A `search` table or keys that begin with `search.` override search parameters.
+
+        Raises:
+            ConfigError: unknown key, or a value of the wrong kind or range.
+        """
+        hints = typing.get_type_hints(cls)
+        values: dict[str, typing.Any] = {}
+        search: dict[str, str] = {}
+        for key, value in mapping.items():
+            if key == "search" and isinstance(value, Mapping):
+                search.update({str(k): str(v) for k, v in value.items()})
+            elif key.startswith(SEARCH_PREFIX):
+                search[key.removeprefix(SEARCH_PREFIX)] = str(value)
+            elif key in hints and key != "search":
+                values[key] = convert(key, value, hints[key])
+            else:
+                known = ", ".join(sorted(set(hints) - {"search"}))
+                raise ConfigError(f"unknown configuration key {key!r}; known: {known}, {SEARCH_PREFIX}NAME")
+        return cls(**values, search=search)
+
+    def replace(self, **changes: typing.Any) -> EngineConfig:
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+def convert(key: str, value: object, kind: typing.Any) -> typing.Any:
+    """Turn a value from text or TOML into the type of a field.
+
+    Raises:
+        ConfigError: the value does not fit.
+    """
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    text = str(value).strip()
+    if type(None) in options and (value is None or text.lower() == "none"):
+        return None
+    for option in options:
+        try:
+            if option is bool and text.lower() in _TRUE | _FALSE:
+                return text.lower() in _TRUE
+            if option in (int, float) and not isinstance(value, bool):
+                return option(text)
+            if option is str:
+                return text
+        except ValueError:
+            continue
+    names = " or ".join(getattr(o, "__name__", str(o)) for o in options)
+    raise ConfigError(f"{key} needs {names}, not {text!r}")
+
+
+def load_config(path: Path | str | None = None, settings: typing.Iterable[str] = ()) -> EngineConfig:
+    """Read a TOML file and `key=value` texts (which win) into a configuration.
+
+    Raises:
+        ConfigError: the file cannot be read, a text has no `=`, or a key or value is refused.
+    """
+    mapping: dict[str, object] = {}
+    if path is not None:
+        import tomllib
+
+        try:
+            mapping.update(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigError(f"expected key=value, not {setting!r}")
+        mapping[key.strip()] = value
+    return EngineConfig.from_mapping(mapping)

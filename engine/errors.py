@@ -1,0 +1,19 @@
+"""Errors that the engine raises at its borders. Each message says what to do."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of every error that the engine raises on purpose."""
+
+
+class NetError(EngineError):
+    """The net file is missing, damaged, foreign, or speaks another feature version."""
+
+
+class ConfigError(EngineError, ValueError):
+    """A configuration key is unknown or its value is out of range."""
+
+
+class PositionError(EngineError, ValueError):
+    """A position or move is impossible: off the board, on a taken point, of an unknown colour or size."""
