@@ -1,0 +1,70 @@
+# cython: language_level=3
+"""Threat solver: what the search tree calls. Definitions of VCF and VCT stand in `_solver.pyx`."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from engine.rules._board cimport BoardState
+
+cdef enum:
+    SOLVER_NONE = -1        # space exhausted: there is no win of this kind
+    SOLVER_UNKNOWN = 0      # the budget is spent, or stop was asked for
+    SOLVER_WIN = 1
+
+cdef struct SolverResult:
+    int verdict             # SOLVER_*
+    int distance            # plies until the five stands (odd) of a win, else 0
+    int move                # the attacker's first point of a win, else -1
+    int64_t nodes           # placements tried
+
+cdef struct FourEntry:      # what is known of a position with the attacker to move (VCF)
+    uint64_t key
+    uint16_t move           # of the win
+    uint8_t failed          # no win with this many fours or fewer; 255: none at all
+    uint8_t fours           # fours of the win found, the five not counted; 255: no win known
+    uint32_t work           # placements below; replacement keeps the dearer entry
+
+cdef struct ProofEntry:     # proof and disproof number of a position (VCT)
+    uint64_t key
+    uint32_t proof
+    uint32_t disproof
+    uint16_t distance       # of a proven win
+    uint16_t move
+    uint32_t work
+
+cdef struct Child:          # of an open VCT node
+    uint32_t proof
+    uint32_t disproof
+    uint16_t point
+    uint16_t distance
+
+cdef class Solver:
+    cdef FourEntry* four_table
+    cdef ProofEntry* proof_table    # allocated by the first VCT
+    cdef Child* children            # stack of the open VCT nodes' moves
+    cdef uint16_t* moves            # stack of the open VCF nodes' moves
+    cdef uint32_t* seen             # by point: the node that met it last
+    cdef uint32_t stamp
+    cdef uint64_t mask              # table entries - 1
+    cdef int table_log2
+    cdef int children_size
+    cdef int64_t nodes              # of the running call
+    cdef int64_t limit              # the call's node budget
+    cdef volatile int stop_flag     # set from any thread: end the running call as unknown
+    cdef int attacker               # of the running call
+    cdef bint legality              # renju: black's forbidden points matter
+    cdef int tables                 # what placements keep up to date
+
+    # Solve for `attacker`, as if it were his turn; `b` is as before on return. No allocation.
+    cdef void vcf(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil
+    # The same with fours and threes.
+    cdef void vct(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil
+    # Solve VCF for `attacker` although it is the other's turn, and write to `points` (484 places) a superset
+    # of the moves that can refute the win found. Returns how many, or -1 unless `out` is a win.
+    cdef int vcf_defences(
+        self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out, uint16_t* points
+    ) noexcept nogil
+    # Forget everything.
+    cdef void clear(self) noexcept nogil
+
+    cdef FourEntry* find_four(self, uint64_t key) noexcept nogil
+    cdef void keep_four(self, uint64_t key, int failed, int fours, int move, int64_t work) noexcept nogil
+    cdef int fours(self, BoardState* b, int limit, uint16_t* stack, uint16_t* best) noexcept nogil
