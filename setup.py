@@ -11,7 +11,10 @@ import sys
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ["engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._tree"]
+MODULES = [
+    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._tree",
+    "training._rollouts",
+]
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 chosen = os.environ.get("TENGEN_MODULES")

@@ -1,0 +1,56 @@
+"""A Gomocup brain of a few lines for tests of matches: `dumb_brain.py MODE [SEED]`.
+
+Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble.
+"""
+
+import random
+import sys
+import time
+
+mode = sys.argv[1]
+rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+size, taken, moves, board = 0, set(), 0, None
+
+
+def answer() -> None:
+    global moves  # noqa: PLW0603
+    moves += 1
+    if moves == 3:
+        if mode == "crash":
+            sys.exit(1)
+        if mode == "hang":
+            time.sleep(60)
+        if mode == "taken":
+            x, y = next(iter(taken))
+            print(f"{x},{y}", flush=True)
+            return
+        if mode == "babble":
+            print("ERROR no idea", flush=True)
+            return
+    free = [(x, y) for y in range(size) for x in range(size) if (x, y) not in taken]
+    point = free[0] if mode == "first" else rng.choice(free)
+    taken.add(point)
+    print("MESSAGE thinking", flush=True)
+    print(f"{point[0]},{point[1]}", flush=True)
+
+
+for line in sys.stdin:
+    word, _, rest = line.strip().partition(" ")
+    if board is not None:
+        if word == "DONE":
+            taken, board = set(board), None
+            answer()
+        else:
+            board.append(tuple(int(v) for v in word.split(",")[:2]))
+    elif word == "START":
+        size, taken = int(rest), set()
+        print("OK" if mode != "refuse" else "ERROR size", flush=True)
+    elif word == "BEGIN":
+        answer()
+    elif word == "TURN":
+        taken.add(tuple(int(v) for v in rest.split(",")))
+        answer()
+    elif word == "BOARD":
+        board = []
+    elif word == "END":
+        break

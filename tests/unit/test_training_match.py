@@ -1,0 +1,187 @@
+"""Matches: the referee's verdicts, incidents, pairs, Elo, files."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.rules._board import Board
+from training._rollouts import rollout_move
+from training.brainproc import BrainLimits
+from training.elo import Sprt, elo_of, estimate, rate, score_of
+from training.gamefile import to_psq, to_sgf
+from training.match import MatchConfig, main, run_match
+from training.openings import OpeningError, random_opening, read_openings, turned
+from training.referee import PlayedGame, play_game
+
+BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
+
+
+class Scripted:
+    """Plays given points in order."""
+
+    def __init__(self, *points: int) -> None:
+        self.points = list(points)
+
+    def new_game(self, width, height, rule) -> None: ...
+
+    def move(self, stones, width, own, *, first) -> int:
+        return self.points.pop(0)
+
+    def close(self) -> None: ...
+
+
+def play(black, white, rule=0, opening=(), size=9, **options) -> PlayedGame:
+    return play_game((Scripted(*black), Scripted(*white)), ("x", "y"), (size, size), rule, opening, **options)
+
+
+def test_five_ends_the_game():
+    game = play([0, 1, 2, 3, 4], [9, 10, 11, 12])
+    assert (game.winner, game.reason, len(game.points)) == (0, "five", 9)
+
+
+def test_white_can_win_and_the_opening_counts():
+    game = play([60, 62, 64, 66], [10, 11, 12, 13], opening=[0, 9])
+    assert (game.winner, game.reason) == (1, "five")
+    assert game.points[:2] == [0, 9] and game.opening_stones == 2
+
+
+@pytest.mark.parametrize("bad", [0, -1, 81])
+def test_taken_or_missing_point_loses(bad):
+    game = play([0, 1], [bad])
+    assert (game.winner, game.reason, game.incident) == (0, "illegal", True)
+
+
+def test_overline_of_black_under_renju_is_a_foul_and_under_standard_nothing():
+    opening = [0, 9, 1, 11, 2, 13, 4, 15, 5, 17]
+    foul = play([3], [], rule=4, opening=opening)
+    assert (foul.winner, foul.reason) == (1, "forbidden")
+    goes_on = play([3], [80], rule=1, opening=opening, draw_after=12)
+    assert (goes_on.winner, goes_on.reason) == (2, "draw")
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "illegal"), ("refuse", "start")],
+)
+def test_incidents_of_a_brain_lose_and_are_counted(mode, kind):
+    limits = BrainLimits(turn_ms=50, tolerance_ms=400)
+    config = MatchConfig(
+        a=f"{BRAIN} {mode}", b="random", limits=(limits, limits), games=1, random_stones=0
+    )
+    result = run_match(config)
+    assert result.losses == 1 and dict(result.incidents[0]) == {kind: 1} and not result.incidents[1]
+
+
+def test_missing_program_is_a_start_incident():
+    limits = BrainLimits(turn_ms=50)
+    result = run_match(MatchConfig(a="no-such-brain-here", b="random", limits=(limits, limits), games=2))
+    assert dict(result.incidents[0]) == {"start": 2}
+
+
+def test_brains_play_a_match_with_files_and_json(tmp_path):
+    openings = tmp_path / "openings.txt"
+    openings.write_text("0,0, 1,1\n1,0, -1,2\n")
+    code = main(
+        ["--a", f"{BRAIN} random", "--b", f"{BRAIN} first", "--games", "4", "--turn-ms", "2000",
+         "--concurrency", "2", "--openings", str(openings), "--save", str(tmp_path / "games"), "--json", str(tmp_path / "r.json")]
+    )  # fmt: skip
+    assert code == 0 and (tmp_path / "r.json").read_text().count('"losses": 4')
+    first, second = ((tmp_path / "games" / f"0000{i}.psq").read_text().splitlines() for i in (0, 1))
+    assert first[0] == "Piskvorky 15x15, 11:11, 0" and first[1] == "8,8,0" == second[1]
+    assert first[-3:] == ["a", "b", "0"] and second[-3:] == ["b", "a", "0"]
+
+
+def test_pairs_share_an_opening_and_swap_colours():
+    limits = BrainLimits(turn_ms=None)
+    games = []
+    config = MatchConfig(a="random", b="random", limits=(limits, limits), games=8, width=9, height=9, seed=5)
+    result = run_match(config, lambda _, game: games.append(game))
+    assert [len(pair) for pair in result.pairs] == [2, 2, 2, 2]
+    for i in range(0, 8, 2):
+        assert games[i].points[:4] == games[i + 1].points[:4] and games[i].names == games[i + 1].names[::-1]
+    assert len({tuple(game.points[:4]) for game in games}) == 4
+
+
+def test_rollouts_beat_random_and_take_a_five():
+    limits = BrainLimits(turn_ms=None)
+    config = MatchConfig(a="rollouts:300", b="random", limits=(limits, limits), games=8, width=7, height=7)
+    assert run_match(config).wins >= 7
+    board = Board.from_stones(9, 9, 0, [(p, c) for i in range(4) for p, c in ((i, 0), (20 + 2 * i, 1))])
+    assert rollout_move(board, 400, 1) == 4
+    before = board.cells().copy(), board.hash
+    assert rollout_move(board, 200, 7) == rollout_move(board, 200, 7)
+    assert np.array_equal(board.cells(), before[0]) and board.hash == before[1]
+
+
+def test_unknown_builtin_settings_are_refused(capsys):
+    assert main(["--a", "random:3", "--b", "random"]) == 2
+    assert main(["--a", "rollouts:x", "--b", "random"]) == 2
+    assert "rollouts" in capsys.readouterr().err
+
+
+def test_opening_files(tmp_path):
+    file = tmp_path / "o.txt"
+    file.write_text("0,0, -1, 1\n\n2,0,0,2 , 1,1\n")
+    assert read_openings(file, 15, 15, 0) == [(112, 126), (114, 142, 128)]
+    assert read_openings(file, 20, 20, 0)[0] == (210, 229)
+    for text in ("0,0,1\n", "0,0 a\n", "0,0, 0,0\n", "9,9\n", ""):
+        file.write_text(text)
+        with pytest.raises(OpeningError):
+            read_openings(file, 15, 15, 0)
+    with pytest.raises(OpeningError):
+        read_openings(tmp_path / "missing", 15, 15, 0)
+
+
+def test_random_openings_are_playable_and_turn():
+    import random
+
+    for seed in range(20):
+        points = random_opening(random.Random(seed), 9, 9, 4, 6)
+        assert len(set(points)) == 6
+        assert len({turned(points, 9, 9, i) for i in range(8)}) > 1
+        assert turned(points, 9, 9, 8) == points
+
+
+def test_elo_and_intervals():
+    assert elo_of(0.5) == 0 and elo_of(0.75) == pytest.approx(190.85, abs=0.01)
+    assert score_of(elo_of(0.31)) == pytest.approx(0.31)
+    level = estimate([[1, 0]] * 50)
+    blurred = estimate([[1, 1], [0, 0]] * 25)
+    assert level.score == blurred.score == 0.5
+    assert level.score_high - 0.5 < 0.06 < blurred.score_high - 0.5
+    sweep = estimate([[1, 1]] * 10)
+    assert sweep.score == 1 and 0.8 < sweep.score_low < 0.9
+    # independent games: the usual 1.96 * sqrt(p(1-p)/n)
+    free = estimate([[1], [0]] * 200)
+    assert free.score_high - 0.5 == pytest.approx(1.96 * 0.5 / math.sqrt(400), rel=0.03)
+
+
+def test_sprt_decides():
+    test = Sprt(0, 20)
+    assert test.verdict([[1, 0.5]] * 200) == "accept"
+    assert test.verdict([[0, 0.5]] * 200) == "reject"
+    assert test.verdict([[1, 0]] * 3) is None
+
+
+def test_ratings_recover_differences():
+    truth = {"x": 0.0, "y": 100.0, "z": 300.0}
+    results = {
+        (a, b): (2000 * score_of(truth[a] - truth[b]), 2000) for a, b in (("x", "y"), ("y", "z"), ("x", "z"))
+    }
+    rating = rate(results, "x")
+    for name, elo in truth.items():
+        assert rating[name][0] == pytest.approx(elo, abs=2)
+    assert rating["x"][1] == 0 and 5 < rating["y"][1] < 30
+
+
+def test_game_texts():
+    game = PlayedGame(15, 15, 4, 1, ("a]b", "c"), [112, 0], [0.0, 12.4], 1, "time", "no move")
+    assert to_psq(game).splitlines() == ["Piskvorky 15x15, 11:11, 0", "8,8,0", "1,1,12", "a]b", "c", "15"]
+    sgf = to_sgf(game)
+    assert "PB[a\\]b]" in sgf and "RE[W+T]" in sgf
+    assert ";B[hh]C[opening move]" in sgf and ";W[aa]C[12ms]" in sgf
