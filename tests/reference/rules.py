@@ -12,14 +12,15 @@ five            The stone wins: freestyle L >= 5; standard L = 5; renju L = 5 fo
 completion      An empty cell q of the line where a second stone would win with a run that holds both q and p.
 four            p is no five and has at least one completion.
 double four     p is no five and has at least two completions (on this line).
-straight four   p is no five, its run is exactly four long, e1 and e2 are empty, and an opponent's stone on either
-                of them leaves the other a winning cell. That rules out: under exactly-five rules a stone of the
-                same colour behind e1 or e2 (an overline); under caro a stone of the opponent behind one of
-                them (a reply on the far end would block that five at both ends). Also called open four.
-open three      p is no five and no four, but there is an empty cell q where a second stone would make a straight
-                four whose run holds both q and p.
+straight four   p is no five, its run is exactly four long, e1 and e2 are empty, and an opponent's stone
+                on either of them leaves the other a winning cell. That rules out: under exactly-five rules
+                a stone of the same colour behind e1 or e2 (an overline); under caro a stone of the
+                opponent behind one of them (a reply on the far end would block that five at both ends).
+                Also called open four.
+open three      p is no five and no four, but there is an empty cell q where a second stone would make a
+                straight four whose run holds both q and p.
 
-Of all four directions together a point is a *fork* for a colour if it is a four or an open three in two or more.
+A point is a *fork* for a colour if it is a four or an open three in two or more of the four directions.
 
 Fouls (renju, black only), protocol section 5.3:
 
@@ -151,7 +152,7 @@ def line_shapes(line: str, stone: str, rule: int) -> tuple[Shape, ...]:
 
 @functools.lru_cache(maxsize=1 << 18)
 def foul_facts(line: str, i: int) -> tuple[bool, int, bool, tuple[int, ...]]:
-    """Return (five, number of fours, overline, cells that would make a straight four) of a black stone at i."""
+    """Return (five, number of fours, overline, cells of the next straight four) of a black stone at i."""
     line = put(line, i, "X")
     first, last = run(line, i)
     five = wins(line, i, 4)
@@ -215,7 +216,8 @@ class NaiveBoard:
         """Return the shapes of every point in the four directions."""
         out = [[NOTHING] * 4 for _ in self.cells]
         for number, (points, d) in enumerate(self.lines):
-            for p, shape in zip(points, line_shapes(self.text(number), COLOURS[colour], self.rule), strict=True):
+            found = line_shapes(self.text(number), COLOURS[colour], self.rule)
+            for p, shape in zip(points, found, strict=True):
                 out[p][d] = shape
         return out
 

@@ -1,0 +1,424 @@
+"""Rules by example: runs, blocked fives, fouls of renju, the judge's tester positions."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.rules import geometry
+from engine.rules._board import Board
+from engine.rules.rule import Rule, rule_from_mask
+from tests.reference.rules import NaiveBoard
+
+STONES = {"X": 0, "O": 1, "#": 3}
+ALL_RULES = (0, 1, 4, 8, 9)
+
+
+def draw(text: str, rule: int) -> tuple[Board, dict[str, list[int]]]:
+    """Make a board from a picture; return it with the points of every other letter."""
+    rows = text.split()
+    width, height = len(rows[0]), len(rows)
+    marks: dict[str, list[int]] = {}
+    board = Board(width, height, rule)
+    naive = NaiveBoard(width, height, rule)
+    for point, c in enumerate("".join(rows)):
+        if c == "#":
+            board.block(point)
+        elif c in STONES:
+            board.place(point, STONES[c])
+        elif c != ".":
+            marks.setdefault(c, []).append(point)
+        naive.cells[point] = c if c in "XO#" else "."
+    assert board.forbidden_points() == naive.forbidden_points()
+    return board, marks
+
+
+def row_board(row: str, rule: int, y: int = 0, swap: bool = False) -> tuple[Board, int]:
+    """Put a row of cells on the top (or another) row; `?` is the point to play, `swap` changes colours."""
+    board = Board(len(row), 9, rule)
+    for x, c in enumerate(row):
+        if c in STONES:
+            colour = STONES[c]
+            if c == "#":
+                board.block(y * len(row) + x)
+            else:
+                board.place(y * len(row) + x, 1 - colour if swap else colour)
+    return board, y * len(row) + row.index("?")
+
+
+# the stone at ? makes the row; which rules call it a win, for X as black and as white
+WINNING_ROWS = [
+    ("..XX?XX..", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),
+    (".OXX?XXO.", {0, 1, 4}, {0, 1, 4}),  # OXXXXXO: caro calls it blocked
+    ("OXXXX?O..", {0, 1, 4}, {0, 1, 4}),  # at the border
+    ("XXXX?O...", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),  # the edge does not block
+    ("XXXX?", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),
+    (".#XXXX?O.", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),  # nor does an obstacle
+    ("#XXXX?#", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),
+    ("O.XXXX?.O", {0, 1, 4, 8, 9}, {0, 1, 4, 8, 9}),
+    (".XXX?XX..", {0, 8}, {0, 4, 8}),  # six
+    ("OXXX?XXO.", {0, 8}, {0, 4, 8}),  # six, blocked at both ends
+    ("XXX?XX", {0, 8}, {0, 4, 8}),
+    ("XXXX?XXXX", {0, 8}, {0, 4, 8}),  # nine
+    (".XXX?.X..", set(), set()),
+    ("XXX?OX...", set(), set()),
+    ("XX#?XX...", set(), set()),
+]
+
+
+@pytest.mark.parametrize("rule", ALL_RULES)
+@pytest.mark.parametrize(("row", "black", "white"), WINNING_ROWS)
+@pytest.mark.parametrize("y", [0, 4, 8])
+def test_rows_that_win(row: str, black: set[int], white: set[int], rule: int, y: int) -> None:
+    for swap, winners in ((False, black), (True, white)):
+        board, point = row_board(row, rule, y, swap)
+        colour = int(swap)
+        before = board.hash
+        assert board.winner == 2
+        assert (point in board.five_points(colour)) == (rule in winners)
+        board.place(point, colour)
+        assert board.winner == (colour if rule in winners else 2)
+        board.undo()
+        assert (board.winner, board.hash) == (2, before)
+
+
+@pytest.mark.parametrize("rule", ALL_RULES)
+def test_five_in_all_directions_up_to_the_corners(rule: int) -> None:
+    for size in (5, 15, 22):
+        for start in (0, size - 5):
+            ramp = range(start, start + 5)
+            lines = [[(i, start) for i in ramp], [(start, i) for i in ramp], [(i, i) for i in ramp]]
+            lines.append([(i, size - 1 - i) for i in ramp])
+            for line in lines:
+                board = Board(size, size, rule)
+                for x, y in line:
+                    assert board.winner == 2
+                    board.place(geometry.point_of(x, y, size, size), 1)
+                assert board.winner == 1
+
+
+def test_lines_do_not_wrap_around_the_edge() -> None:
+    board = Board(7, 7, 0)
+    for point in (4, 5, 6, 7, 8):
+        board.place(point, 0)
+    assert board.winner == 2
+    for point in (6 * 7 + 5, 5 * 7 + 6):  # anti-diagonal that leaves the board
+        board.place(point, 1)
+    assert board.shapes(1).max() == 0
+
+
+RENJU = {
+    "overline": """
+        .........
+        .XXX?XX..
+        .........
+        .........
+        .........""",
+    "double four": """
+        .........
+        .XXX?....
+        ....X....
+        ....X....
+        ....X....
+        ....O....
+        .........""",
+    "double four in one line, three gaps": """
+        ...........
+        .XXX.?.XXX.
+        ...........
+        ...........
+        ...........""",
+    "double four in one line, two pairs": """
+        ..........
+        .XX.X?.XX.
+        ..........
+        ..........
+        ..........""",
+    "double four in one line, short": """
+        .........
+        .X.X?X.X.
+        .........
+        .........
+        .........""",
+    "double three": """
+        .........
+        .........
+        ..XX?....
+        ....X....
+        ....X....
+        .........
+        .........""",
+    "double three with gaps": """
+        ..........
+        ..........
+        ..X.X?....
+        ..........
+        .....X....
+        .....X....
+        ..........
+        ..........""",
+    "straight four and another four": """
+        ..........
+        ..XXX?....
+        .....X....
+        .....X....
+        .....X....
+        ..........""",
+    "three fours": """
+        O........
+        .X..X....
+        ..X.X....
+        ...XX....
+        .XXX?....
+        .........""",
+}
+
+
+@pytest.mark.parametrize("name", RENJU)
+def test_fouls_of_black(name: str) -> None:
+    board, marks = draw(RENJU[name], 4)
+    (point,) = marks["?"]
+    assert board.is_forbidden(point)
+    assert point in board.forbidden_points()
+    assert board.to_move == 1 or point not in board.legal_points()
+    board.set_to_move(1)
+    assert point in board.legal_points()
+    for rule in (0, 1, 8, 9):
+        assert draw(RENJU[name], rule)[0].forbidden_points() == []
+
+
+ALLOWED = {
+    "four and three": """
+        .........
+        .........
+        OXXX?....
+        ....X....
+        ....X....
+        .........
+        .........""",
+    "a five beside an overline": """
+        ....X....
+        ....X....
+        XXXX?.X..
+        ....X....
+        ....X....
+        ....X....
+        ....X....""",
+    "a five that is a double four too": """
+        .....X...
+        ....X....
+        XXXX?....
+        ..X.X....
+        .X..X....
+        ....X....
+        .........""",
+    "a straight four alone": """
+        ........
+        ..XXX?..
+        ........
+        ........
+        ........""",
+    "two threes, one closed": """
+        .........
+        .........
+        .OXX?....
+        ....X....
+        ....X....
+        .........
+        .........""",
+    "a three that only reaches an overline": """
+        ..........
+        ..........
+        .X.XX?..X.
+        .....X....
+        .....X....
+        ..........
+        ..........""",
+    "two threes at the edge": """
+        ..XX?....
+        ....X....
+        ....X....
+        .........
+        .........""",
+}
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_points_that_are_no_foul(name: str) -> None:
+    board, marks = draw(ALLOWED[name], 4)
+    (point,) = marks["?"]
+    assert not board.is_forbidden(point)
+
+
+@pytest.mark.parametrize("name", [name for name in ALLOWED if "five" in name])
+def test_a_five_wins_for_black_whatever_else_it_makes(name: str) -> None:
+    board, marks = draw(ALLOWED[name], 4)
+    board.place(marks["?"][0], 0)
+    assert board.winner == 0
+
+
+def test_overline_is_no_win_for_black_and_wins_for_white() -> None:
+    board, marks = draw(RENJU["overline"], 4)
+    board.place(marks["?"][0], 0)
+    assert board.winner == 2
+    white, point = row_board(".XXX?XX..", 4, swap=True)
+    white.place(point, 1)
+    assert white.winner == 1
+
+
+def test_a_three_whose_four_is_forbidden_does_not_count() -> None:
+    """The column of ? is a three only by way of its two completions; both are fouls, so ? is allowed.
+
+    `a` completes the column into a straight four, but makes a double four with its row; so does `b`.
+    """
+    text = """
+        ............
+        ............
+        .....aXXX...
+        .....X......
+        .....X......
+        ..XX.?......
+        .....bXXX...
+        ............
+        ............"""
+    board, marks = draw(text, 4)
+    assert not board.is_forbidden(marks["a"][0])  # no four in the column yet
+    (point,) = marks["?"]
+    assert not board.is_forbidden(point)
+    board, marks = draw(text.replace("bXXX", "b..."), 4)
+    assert board.is_forbidden(marks["?"][0])
+
+
+TESTER = [
+    ("h8h9i8i9j8j9k8k9", 0, {"g8", "l8"}, 0),
+    ("h8h9i8i9j8j9k8k9", 1, {"g8", "l8"}, 0),
+    ("h8h9i8i9j8j9k8k9", 4, {"g8", "l8"}, 0),
+    ("h8h9i8i9j8j9k8k9", 8, {"g8", "l8"}, 0),
+    ("h8h9i8i9j8j9k8k9", 9, {"g8", "l8"}, 0),
+    ("h8f8g8f9i8f7j8l8", 8, set(), 0),  # k8 would be blocked at both ends
+    ("h8f8g8f9i8f7j8l8", 9, set(), 0),
+    ("h8f8g8f9i8f7j8l8", 0, {"k8"}, 0),
+    ("h8f8g8f9i8f7j8l8", 8, set(), 1),
+]
+
+
+@pytest.mark.parametrize(("moves", "rule", "fives", "colour"), TESTER)
+def test_five_points_of_the_tester_positions(moves: str, rule: int, fives: set[str], colour: int) -> None:
+    board = Board(15, 15, rule)
+    for point in geometry.parse_moves(moves, 15, 15):
+        board.place(point)
+    assert {geometry.format_move(p, 15) for p in board.five_points(colour)} == fives
+
+
+def test_tester_standard_six_is_no_threat() -> None:
+    board = Board(15, 15, 1)
+    for point in geometry.parse_moves("h8h9i8h10g8h11j13h12g14h14i15", 15, 15):
+        board.place(point)
+    board.place(geometry.parse_move("h13", 15, 15), 1)  # joins h9 to h14
+    assert board.winner == 2
+    board.undo()
+    open_fours = [p for p in range(225) if board.line_masks(p, 0, 0)["open_four"]]
+    assert {geometry.format_move(p, 15) for p in open_fours} == {"f8", "j8"}
+
+
+def test_tester_renju_double_three() -> None:
+    board = Board(15, 15, 4)
+    for point in geometry.parse_moves("h8h9i7i9h10i6i11i12", 15, 15):
+        board.place(point)
+    assert "g9" in {geometry.format_move(p, 15) for p in board.forbidden_points()}
+    assert geometry.parse_move("g9", 15, 15) not in board.legal_points()
+
+
+@pytest.mark.parametrize(("row", "rule", "open_four", "fives_after"), [
+    ("..XX?X...", 0, True, 2),
+    ("..XX?X.X.", 0, True, 2),
+    ("..XX?X.X.", 1, False, 1),  # one end would make six
+    ("O.XX?X...", 9, False, 2),  # a reply at the right end blocks the left five too
+    ("O.XX?X...", 8, False, 2),
+    ("O.XX?X...", 1, True, 2),
+    ("X.XX?X.O.", 8, False, 2),  # a reply on the six blocks the five
+    ("X.XX?X...", 8, True, 2),  # six wins here
+    (".XX?X....", 0, True, 2),
+    ("#.XX?X.#.", 9, True, 2),  # obstacles do not block a five
+    ("XX?X.....", 0, False, 1),  # at the edge
+])
+def test_open_fours_row_by_row(row: str, rule: int, open_four: bool, fives_after: int) -> None:
+    board, point = row_board(row, rule)
+    masks = board.line_masks(point, 0, 0)
+    assert masks["four"]
+    assert masks["open_four"] is open_four
+    board.place(point, 0)
+    assert len(board.five_points(0)) == fives_after
+
+
+def test_caro_four_can_be_answered_at_its_far_end() -> None:
+    board, point = row_board(".OXXX?..", 9)
+    board.place(point, 0)
+    assert board.five_points(0) == [6]
+    board.place(7, 1)
+    assert board.five_points(0) == []
+    board.undo()
+    assert board.five_points(0) == [6]
+
+
+def test_rules_from_masks() -> None:
+    assert [rule_from_mask(m) for m in (0, 1, 4, 8, 9)] == list(Rule)
+    assert rule_from_mask(2) is Rule.FREESTYLE
+    assert rule_from_mask(11) is Rule.STANDARD_CARO
+    assert rule_from_mask(13) is Rule.RENJU
+    for mask in (-1, 16):
+        with pytest.raises(ValueError, match="bitmask"):
+            rule_from_mask(mask)
+
+
+def test_bad_arguments_are_refused_and_leave_the_board_unchanged() -> None:
+    for size in ((4, 5), (5, 4), (23, 10), (10, 23), (0, 0), (-1, 5)):
+        with pytest.raises(ValueError, match="cells a side"):
+            Board(*size)
+    for rule in (2, 3, 5, 10, 16, -1):
+        with pytest.raises(ValueError, match="rule must be"):
+            Board(15, 15, rule)
+    board = Board(5, 6)
+    board.place(7)
+    before = board.hash, board.stones()
+    for call, text in (
+        (lambda: board.place(7), "taken"),
+        (lambda: board.place(30), "off the board"),
+        (lambda: board.place(-1), "off the board"),
+        (lambda: board.place(8, 2), "colour"),
+        (lambda: board.block(7), "taken"),
+        (lambda: board.set_to_move(3), "colour"),
+        (lambda: board.cell(30), "off the board"),
+        (lambda: board.line_masks(3, 4, 0), "direction"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
+        assert (board.hash, board.stones()) == before
+    board.undo()
+    with pytest.raises(ValueError, match="take back"):
+        board.undo()
+
+
+def test_a_full_board_and_back() -> None:
+    for width, height in ((5, 5), (22, 22), (22, 5)):
+        board = Board(width, height, 4)
+        empty = board.hash
+        for point in range(board.points):
+            board.place(point)
+        assert board.n_empty == 0
+        assert board.legal_points() == board.forbidden_points() == []
+        for _ in range(board.points):
+            board.undo()
+        assert (board.hash, board.n_empty, board.winner, board.ply) == (empty, board.points, 2, 0)
+        assert board.shapes(0).max() == board.shapes(1).max() == 0
+
+
+def test_pickle_keeps_position_and_turn() -> None:
+    import pickle
+
+    board = Board(7, 9, 9)
+    board.place(3)
+    board.block(5)
+    board.place(8)
+    board.set_to_move(1)
+    again = pickle.loads(pickle.dumps(board))
+    assert (again.hash, again.stones(), again.to_move) == (board.hash, board.stones(), 1)
