@@ -1,0 +1,1 @@
+"""Tree search: PUCT with proven results, over the kernel's node arena."""

@@ -1,0 +1,40 @@
+"""Settings of the search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParams:
+    """How the tree grows. With `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of edges proven lost:
+
+    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `c = c_puct + c_puct_log * log(1 + N / c_puct_base)`.
+    An unvisited edge has `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below -1.
+    """
+
+    c_puct: float = 1.1
+    """Weight of exploration at few visits (tuned: default of KataGo's family, to be measured with our nets)."""
+    c_puct_log: float = 0.45
+    """Its growth with the logarithm of visits (tuned: as above)."""
+    c_puct_base: float = 500.0
+    """Visits where the growth sets in (tuned: as above)."""
+    fpu_reduction: float = 0.2
+    """How much worse than its node an unvisited move is taken to be (tuned: as above)."""
+    fpu_reduction_root: float = 0.1
+    """The same at the root, where width matters more (tuned: as above)."""
+    policy_temperature: float = 1.0
+    """Divides the net's logits; above 1 flattens the priors."""
+    edge_cap: int = 32
+    """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
+    0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the memory)"""
+    leaf_vcf_nodes: int = 60
+    """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned: numbers.md,
+    +100 Elo for 60 over 0, nothing for 300 over 60)."""
+    vcf_growth: int = 4
+    """A node is solved again whenever its visits have grown by this factor, with a budget grown alike (derived: the
+    solver's share of a simulation stays the same)."""
+    max_vcf_nodes: int = 20_000
+    """Largest such budget (derived: 5 ms at 4 million placements a second)."""
+    seed: int = 0
+    """Of the tree's own generator (root noise)."""
