@@ -23,7 +23,7 @@ class EngineConfig:
     """What a user can set; see `from_mapping` for reading it from text."""
 
     net: str = "default"
-    """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net) or "hashed" (for tests)."""
+    """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net), "hashed" (for tests)."""
     seed: int | None = None
     """Seed of everything random; None draws one from the system, so that games differ."""
     threads: int = 1
@@ -36,11 +36,11 @@ class EngineConfig:
     solver: bool = True
     """Look for forced wins by fours and threes."""
     symmetry: bool = False
-    """Show each position to the net in a random orientation (more variety, no cost but a little cache loss)."""
+    """Show each position to the net in a random orientation (more variety)."""
     cache_mib: int = 24
     """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20)."""
     simulations: int | None = None
-    """At most this many simulations a move, for weaker play; 0 plays the net's first choice; None: time decides."""
+    """At most this many simulations a move, for weaker play; 0: the net's first choice; None: time decides."""
     temperature: float = 0.0
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0

@@ -84,7 +84,7 @@ class Engine:
             rule: None keeps the rule.
 
         Raises:
-            PositionError: a point is off the board or taken, or a colour unknown. The position stays as it was.
+            PositionError: a point is off the board or taken, a colour unknown; the position stays as it was.
         """
         board = _make_board(self._board.width, self._board.height, self._board.rule if rule is None else rule)
         try:
@@ -194,7 +194,7 @@ class Engine:
         return fallback_point(self._board.copy())
 
     def answer_deadline_s(self) -> float | None:
-        """Return when a watchdog should answer `best_so_far` or `fallback_point`, on `self.clock` (any thread).
+        """Return when a watchdog should answer in place of the search, on `self.clock` (any thread).
 
         None while nothing is being thought about; infinite without a time limit.
         """
@@ -204,7 +204,7 @@ class Engine:
     # --- resources ------------------------------------------------------------------------------------------
 
     def set_memory(self, max_bytes: int | None) -> None:
-        """Limit the private memory of the process; the tree follows at the next search. None or 0: no limit."""
+        """Limit the private memory of the process; the tree follows at the next search. None, 0: no limit."""
         self.config = self.config.replace(memory_bytes=max_bytes or None)
 
     def clear_tree(self) -> None:

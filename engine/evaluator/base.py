@@ -64,3 +64,18 @@ class Evaluator(Protocol):
             the side to move; each row sums to 1. Both may be overwritten by the next call.
         """
         ...
+
+
+class Decorator:
+    """Base of evaluators around another one: the attributes are those of the inner one."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.feature_version = inner.feature_version
+        self.max_batch = inner.max_batch
+        self.min_side = inner.min_side
+        self.max_side = inner.max_side
+        self.rules = inner.rules
+        self.kernel_kind = KERNEL_NONE
+        self.kernel_seed = 0

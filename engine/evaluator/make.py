@@ -1,0 +1,77 @@
+"""From a configuration to an evaluator: finds the net file and puts the decorators around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.config import EngineConfig
+from engine.errors import NetError
+from engine.evaluator.base import KERNEL_NONE, Evaluator
+
+NETS = Path(__file__).resolve().parent.parent / "nets"
+"""Folder of the shipped nets."""
+
+DEFAULT_NAME = "default.txt"
+"""File in `NETS` with the name of the net that is used when nobody chooses."""
+
+
+def net_path(net: str, nets: Path = NETS) -> Path:
+    """Return the file that a net's name, path or "default" stands for.
+
+    Raises:
+        NetError: there is no such file; the message names it and the way to play without a net.
+    """
+    if net == "default":
+        pointer = nets / DEFAULT_NAME
+        try:
+            name = pointer.read_text(encoding="utf-8").strip()
+        except OSError:
+            raise NetError(
+                f"no default net: {pointer} is missing; name a net with --net FILE, or play without one: --net uniform"
+            ) from None
+        candidates = [nets / name]
+    else:
+        candidates = [Path(net), nets / net, nets / f"{net}.int8.onnx", nets / f"{net}.onnx"]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise NetError(
+        f"no net at {candidates[0]}; name a net with --net FILE, or play without one: --net uniform"
+    )
+
+
+def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:
+    """Load the evaluator that a configuration names.
+
+    Args:
+        config: `net`, `symmetry` and `cache_mib` are used.
+        seed: of random orientations, and of the hashed evaluator.
+        decorate: whether to add orientation and cache.
+
+    Raises:
+        NetError: the net is missing, damaged, foreign or gives impossible answers.
+    """
+    if config.net == "uniform":
+        from engine.evaluator.uniform import UniformEvaluator
+
+        return UniformEvaluator()
+    if config.net == "hashed":
+        from engine.evaluator.hashed import HashedEvaluator
+
+        return HashedEvaluator(seed)
+    from engine.evaluator.check import check_evaluator
+    from engine.evaluator.onnx import OnnxEvaluator
+
+    evaluator: Evaluator = OnnxEvaluator(net_path(config.net))
+    check_evaluator(evaluator, quick=True)
+    if not decorate or evaluator.kernel_kind != KERNEL_NONE:
+        return evaluator
+    if config.symmetry:
+        from engine.evaluator.symmetry import SymmetricEvaluator
+
+        evaluator = SymmetricEvaluator(evaluator, seed)
+    if config.cache_mib:
+        from engine.evaluator.cache import CachedEvaluator
+
+        evaluator = CachedEvaluator(evaluator, config.cache_mib << 20)
+    return evaluator

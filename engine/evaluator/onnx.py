@@ -1,0 +1,127 @@
+"""Nets in .onnx files, run by onnxruntime on one thread. The only module that imports onnxruntime.
+
+A net file takes `planes` float32 [B, C, H, W] with B, H and W free, and gives `policy` float32 [B, A] (logits) and
+`wdl` float32 [B, 3] (logits of win, draw, loss for the side to move). Its metadata names format, feature
+version and origin; `describe` returns them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.encoding import FEATURE_VERSION, N_PLANES
+from engine.errors import NetError
+from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+NET_FORMAT = "1"
+"""Version of the file contract above, `tengen_format` in the metadata."""
+
+_FATAL = 4  # severity of onnxruntime's log; everything below stays silent, since stderr may reach the manager
+
+
+class OnnxEvaluator:
+    """A net in a session with one thread. See `engine.evaluator.base.Evaluator` for the attributes."""
+
+    max_batch: int | None = None
+    kernel_kind = KERNEL_NONE
+    kernel_seed = 0
+
+    def __init__(self, path: Path | str) -> None:
+        """Load a net and check that it is one of ours.
+
+        Raises:
+            NetError: the file is missing, empty, damaged, not a net of Tengen, or of another feature version.
+        """
+        self.path = Path(path)
+        self._session = _open(self.path)
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        _check(self.path, self._session, self.metadata)
+        self.name = self.metadata.get("net_id") or self.path.stem
+        self.feature_version = int(self.metadata["feature_version"])
+        self.rules = tuple(int(r) for r in self.metadata.get("rules", "0,1,4,8,9").split(","))
+        low, _, high = self.metadata.get("sizes", "5-22").partition("-")
+        self.min_side, self.max_side = int(low), int(high or low)
+        self._run = self._session.run
+        self._outputs = ("policy", "wdl")
+
+    def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
+        """Run the net; see `Evaluator.evaluate`."""
+        policy, logits = self._run(self._outputs, {"planes": planes})
+        wdl = np.exp(logits - logits.max(axis=1, keepdims=True))
+        wdl /= wdl.sum(axis=1, keepdims=True)
+        return policy, wdl
+
+    def describe(self) -> dict[str, str]:
+        """Return metadata, file size and checksum of the net, as text for users."""
+        content = self.path.read_bytes()
+        return {
+            "file": str(self.path),
+            "bytes": str(len(content)),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            **dict(sorted(self.metadata.items())),
+        }
+
+
+def runtime_version() -> str:
+    """Return the version of onnxruntime."""
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
+def _open(path: Path) -> onnxruntime.InferenceSession:
+    if not path.is_file():
+        raise NetError(f"no net at {path}; choose another with --net FILE, or play without one: --net uniform")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise NetError(f"cannot read the net {path}: {error}") from error
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(_FATAL)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _FATAL
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    # Bytes, not the path: a path outside of the system's code page fails on Windows, bytes never do.
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises classes of its own that share no base but this
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise NetError(f"{path} is damaged or no net ({len(content)} bytes): {reason}") from error
+
+
+def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str, str]) -> None:
+    if metadata.get("tengen_format") != NET_FORMAT:
+        found = metadata.get("tengen_format", "none")
+        raise NetError(f"{path} is not a net of Tengen (format {found}, expected {NET_FORMAT})")
+    if metadata.get("feature_version") != str(FEATURE_VERSION):
+        found = metadata.get("feature_version", "none")
+        raise NetError(
+            f"{path} was made for feature version {found}; this engine has {FEATURE_VERSION}: export it again"
+        )
+    inputs = {i.name: _shape(i) for i in session.get_inputs()}
+    outputs = {o.name: _shape(o) for o in session.get_outputs()}
+    planes = inputs.get("planes", [])
+    if list(inputs) != ["planes"] or len(planes) != 4 or planes[1] != N_PLANES:
+        raise NetError(f"{path} does not take `planes` [B, {N_PLANES}, H, W] but {inputs}")
+    if not {"policy", "wdl"} <= set(outputs):
+        raise NetError(f"{path} does not give `policy` and `wdl` but {', '.join(outputs)}")
+    fixed = [size for i, size in enumerate(planes) if i != 1 and isinstance(size, int)]
+    if fixed:
+        raise NetError(f"{path} is bound to the shape {planes}; batch, height and width have to be free")
+
+
+def _shape(node: Any) -> list[int | str | None]:
+    return list(node.shape)

@@ -1,0 +1,73 @@
+"""More time where the search is unsettled, less where it is decided. Knows numbers only, no tree."""
+
+from __future__ import annotations
+
+from engine.timing.budget import Budget
+
+SETTLE_S = 0.5
+"""Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye on 5 s turns)."""
+
+
+class Pace:
+    """Follows one search and moves its deadline between a part of the soft limit and the hard limit.
+
+    Feed it from time to time with what the search thinks. The signs of unrest are those that others
+    use too (Stockfish's `search.cpp`, https://github.com/official-stockfish/Stockfish): a best move that
+    changes, a value that falls, a second move that is close.
+    """
+
+    __slots__ = ("_best", "_budget", "_changed_s", "_changes", "_first_q", "_q", "_rival")
+
+    def __init__(self, budget: Budget, last_q: float | None = None) -> None:
+        """Start following.
+
+        Args:
+            budget: deadlines in seconds after arrival.
+            last_q: value of the previous search of this game for the same player, [-1, 1]; None if unknown.
+        """
+        self._budget = budget
+        self._best = -1
+        self._changes = 0.0
+        self._changed_s = 0.0
+        self._first_q = last_q
+        self._q = last_q if last_q is not None else 0.0
+        self._rival = 1.0
+
+    def update(self, elapsed_s: float, best: int, q: float, rival: float) -> None:
+        """Take in the state of the search.
+
+        Args:
+            elapsed_s: seconds since arrival.
+            best: point of the best move.
+            q: its value for the player to move, [-1, 1].
+            rival: visits of the second best move over those of the best, [0, ...].
+        """
+        self._changes *= 0.95
+        if best != self._best:
+            if self._best >= 0:
+                self._changes += 1.0
+                self._changed_s = elapsed_s
+            self._best = best
+        if self._first_q is None:
+            self._first_q = q
+        self._q = q
+        self._rival = rival
+
+    def deadline_s(self) -> float:
+        """Return when to stop, in seconds after arrival: within the budget's hard limit."""
+        soft_s, hard_s = self._budget.soft_s, self._budget.hard_s
+        if soft_s >= hard_s:
+            return hard_s
+        return min(hard_s, soft_s * self.factor())
+
+    def factor(self) -> float:
+        """Return by what the soft limit is multiplied now, from 0.5 (decided) to 2.5 (upset)."""
+        drop = max(0.0, (self._first_q if self._first_q is not None else self._q) - self._q)
+        unrest = min(1.0, 0.5 * self._changes)
+        if self._changed_s > SETTLE_S * self._budget.soft_s:
+            unrest = min(1.0, unrest + 0.3)
+        close = max(0.0, min(1.0, (self._rival - 0.3) / 0.6))
+        factor = 0.6 + 0.5 * close + 0.6 * unrest + min(0.8, 2.0 * drop)
+        if abs(self._q) > 0.95:
+            factor -= 0.3
+        return max(0.5, min(2.5, factor))

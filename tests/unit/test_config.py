@@ -1,0 +1,58 @@
+import pytest
+
+from engine.config import EngineConfig, load_config
+from engine.errors import ConfigError, EngineError
+
+
+def test_values_come_from_text_and_toml(tmp_path):
+    path = tmp_path / "tengen.toml"
+    path.write_text('net = "uniform"\noverhead_ms = 80\nsolver = false\n[search]\nc_puct = 1.25\n')
+    config = load_config(path, ["overhead_ms=90", "memory_bytes=none", "temperature=0.5", "search.fpu=0.1"])
+    assert config.net == "uniform"
+    assert config.overhead_ms == 90
+    assert config.solver is False
+    assert config.memory_bytes is None
+    assert config.temperature == 0.5
+    assert config.search == {"c_puct": "1.25", "fpu": "0.1"}
+
+
+def test_defaults():
+    assert load_config() == EngineConfig()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("netz=uniform", "unknown configuration key 'netz'"),
+        ("overhead_ms=fast", "overhead_ms needs int"),
+        ("overhead_ms=-1", "must not be negative"),
+        ("overhead_ms=1.5", "overhead_ms needs int"),
+        ("overhead_ms=none", "overhead_ms needs int"),
+        ("solver=maybe", "solver needs bool"),
+        ("threads=0", "at least 1"),
+        ("temperature=11", "from 0 to 10"),
+        ("temperature=nan", "from 0 to 10"),
+        ("seed=x", "seed needs int or NoneType"),
+        ("cache_mib=-1", "must not be negative"),
+        ("memory_bytes=-1", "must not be negative"),
+        ("simulations=-1", "must not be negative"),
+        ("search=x", "unknown configuration key 'search'"),
+        ("verbose", "expected key=value"),
+    ],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ConfigError, match=message):
+        load_config(None, [setting])
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"missing\.toml"):
+        load_config(tmp_path / "missing.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("net = \n")
+    with pytest.raises(ConfigError, match=r"bad\.toml"):
+        load_config(bad)
+
+
+def test_errors_are_one_family():
+    assert issubclass(ConfigError, EngineError) and issubclass(ConfigError, ValueError)
