@@ -1,0 +1,166 @@
+"""The net: a residual tower without any size in it, so that one net plays every board and rule.
+
+There is no BatchNorm. Convolutions inside the blocks standardise their own weights (zero mean, unit variance
+over the fan-in, times a learned gain; the idea is from https://arxiv.org/abs/2101.08692). That depends on no
+batch, so training and inference compute the same function, batches of one board size each do no harm, and
+the export folds it exactly. Activations after each block are non-negative, which suits uint8 quantisation.
+
+Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H*W, `D` trunk channels.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engine.encoding import N_PLANES
+from training.config import NetConfig
+
+REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean is 0
+
+
+class Heads(NamedTuple):
+    """Outputs, all float32 logits.
+
+    policy, soft, reply: [B, A] move to play, flattened target, the opponent's answer.
+    wdl: [B, 3] win, draw, loss for the side to move.
+    """
+
+    policy: Tensor
+    soft: Tensor
+    reply: Tensor
+    wdl: Tensor
+
+
+class StandardConv(nn.Module):
+    """3x3 convolution whose weights are standardised over their fan-in and scaled by a gain a channel."""
+
+    def __init__(self, channels: int, gain: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(channels, channels, 3, 3))
+        self.gain = nn.Parameter(torch.full((channels,), gain))
+        self.bias = nn.Parameter(torch.zeros(channels))
+
+    def folded(self) -> Tensor:
+        """Return the weights that the convolution really uses."""
+        w = self.weight
+        fan_in = w[0].numel()
+        variance, mean = torch.var_mean(w, dim=(1, 2, 3), keepdim=True, correction=0)
+        scale = torch.rsqrt(variance * fan_in + 1e-6) * self.gain[:, None, None, None]
+        return (w - mean) * scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv2d(x, self.folded(), self.bias, padding=1)
+
+
+def pool(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Return mean, mean x (area / 225 - 1) and maximum over the board of x >= 0: [B, D, H, W] to [B, 3 D].
+
+    The second one tells the board size without any plane for it. Cells outside `mask` must be 0 in x.
+    """
+    x = x.float()
+    if mask is None:
+        area = x.new_full((x.shape[0], 1), float(x.shape[2] * x.shape[3]))
+    else:
+        area = mask.float().sum(dim=(2, 3))
+    mean = x.sum(dim=(2, 3)) / area
+    return torch.cat([mean, mean * (area / REFERENCE_AREA - 1), x.amax(dim=(2, 3))], dim=1)
+
+
+class Block(nn.Module):
+    """x = relu(x + conv(relu(conv(x)))), optionally with a bias from the pooled board in the middle."""
+
+    def __init__(self, channels: int, blocks: int, pooled: bool) -> None:
+        super().__init__()
+        self.first = StandardConv(channels, math.sqrt(2))
+        # Small enough that the variance of the trunk grows by a constant over all blocks.
+        self.second = StandardConv(channels, 1 / math.sqrt(blocks))
+        self.pool = nn.Linear(3 * channels, channels) if pooled else None
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        y = self.first(x)
+        if self.pool is not None:
+            y = y + self.pool(pool(x, mask))[:, :, None, None]
+        y = F.relu(y)
+        if mask is not None:
+            y = y * mask
+        x = F.relu(x + self.second(y))
+        return x if mask is None else x * mask
+
+
+class Network(nn.Module):
+    """Planes in, `Heads` out."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.config = config
+        c = config.channels
+        self.stem = nn.Conv2d(N_PLANES, c, 5, padding=2)
+        self.blocks = nn.ModuleList(Block(c, config.blocks, i == config.pooled) for i in range(config.blocks))
+        self.policy_in = nn.Conv2d(c, config.policy_channels, 1)
+        # policy, soft, reply; a bias would be the same for all points and change no softmax
+        self.policy_out = nn.Conv2d(config.policy_channels, 3, 1, bias=False)
+        self.value_in = nn.Conv2d(c, config.value_channels, 1)
+        self.value_hidden = nn.Linear(3 * config.value_channels, config.value_hidden)
+        self.value_out = nn.Linear(config.value_hidden, 3)
+        # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
+        nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
+        for layer in (self.policy_in, self.value_in, self.value_hidden):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
+        for layer in (self.policy_out, self.value_out, *(b.pool for b in self.blocks if b.pool is not None)):
+            nn.init.normal_(layer.weight, std=0.01)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+        nn.init.zeros_(self.stem.bias)
+
+    def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
+        """Judge a batch.
+
+        Args:
+            planes: float [B, C, H, W] of `engine.encoding`.
+            mask: [B, 1, H, W], 1 on the board, when smaller boards are padded with zeros to a common size;
+                None when all positions fill H x W. `planes[:, :1]` is such a mask (obstacles then count as
+                off the board; without a mask the net sees them in that plane only).
+
+        Returns:
+            Logits; those outside the mask are -inf-like (-1e9) for the policies.
+        """
+        x = F.relu(self.stem(planes))
+        if mask is not None:
+            mask = mask.to(x.dtype)
+            x = x * mask
+        for block in self.blocks:
+            x = block(x, mask)
+        policies = self.policy_out(F.relu(self.policy_in(x))).float().flatten(2)
+        if mask is not None:
+            policies = policies.masked_fill(mask.flatten(2) == 0, -1e9)
+        value = F.relu(self.value_in(x))
+        if mask is not None:
+            value = value * mask
+        hidden = F.relu(self.value_hidden(pool(value, mask)))
+        return Heads(policies[:, 0], policies[:, 1], policies[:, 2], self.value_out(hidden).float())
+
+
+def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    """Split parameters for AdamW: convolution and dense weights decay, gains and biases do not."""
+    weights = [p for p in model.parameters() if p.ndim > 1]
+    others = [p for p in model.parameters() if p.ndim <= 1]
+    return [{"params": weights, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device for `auto`, `cpu` or `cuda`.
+
+    Raises:
+        ValueError: a GPU was asked for by name and there is none.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device {name!r} was asked for, but torch finds no CUDA GPU here")
+    return torch.device(name)
