@@ -56,7 +56,7 @@ class Stub:
             sys.stderr.write("Warning: something is deprecated\n")
             sys.stderr.flush()
         elif at_fault and self.fault == "fat":
-            self.ballast = bytearray(b"x" * (80 << 20))
+            self.ballast = bytearray(b"x" * (40 << 20))
         self.taken.append(cell)
         say(f"{cell[0]},{cell[1]}")
         if at_fault and self.fault == "double":

@@ -79,7 +79,7 @@ def test_ok_must_be_the_whole_line() -> None:
 
 
 def test_memory_beyond_the_limit_is_an_incident() -> None:
-    assert kinds(play("judge", "fat", max_memory=60 << 20)) == {"memory"}
+    assert "memory" in kinds(play("judge", "fat", max_memory=40 << 20))
 
 
 def test_late_move_is_measured() -> None:
