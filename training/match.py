@@ -117,7 +117,8 @@ class MatchResult:
         for side in (0, 1):
             bad = ", ".join(f"{n} {kind}" for kind, n in sorted(self.incidents[side].items())) or "none"
             lines.append(
-                f"  {names[side]}: {self.mean_ms[side]:.0f} ms a move, slowest {self.slowest_ms[side]:.0f} ms; "
+                f"  {names[side]}: {self.mean_ms[side]:.0f} ms a move, "
+                f"slowest {self.slowest_ms[side]:.0f} ms; "
                 f"incidents: {bad}"
             )
         if self.verdict:
@@ -152,7 +153,9 @@ def make_player(spec: str, limits: BrainLimits, seed: int, log_path: str | None 
     return BrainProcess(spec, limits, log_path)
 
 
-def run_match(config: MatchConfig, on_game: Callable[[MatchResult, PlayedGame], None] | None = None) -> MatchResult:
+def run_match(
+    config: MatchConfig, on_game: Callable[[MatchResult, PlayedGame], None] | None = None
+) -> MatchResult:
     """Play a match and return its result; `on_game(result, game)` is called after every game.
 
     Args:
@@ -231,7 +234,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--a", required=True, help="first player; the score is its")
     parser.add_argument("--b", required=True, help="second player")
-    parser.add_argument("--games", type=int, default=100, help="number of games; their limit under SPRT (100)")
+    parser.add_argument("--games", type=int, default=100, help="games, or their limit under SPRT (100)")
     parser.add_argument("--sprt", metavar="ELO0,ELO1", help="stop when this test decides (errors 0.05)")
     parser.add_argument("--turn-ms", type=int, help="ms a move for both (1000 when no nodes are given)")
     parser.add_argument("--b-turn-ms", type=int, help="ms a move for --b, where it differs")

@@ -88,7 +88,8 @@ def test_brains_play_a_match_with_files_and_json(tmp_path):
     openings.write_text("0,0, 1,1\n1,0, -1,2\n")
     code = main(
         ["--a", f"{BRAIN} random", "--b", f"{BRAIN} first", "--games", "4", "--turn-ms", "2000",
-         "--concurrency", "2", "--openings", str(openings), "--save", str(tmp_path / "games"), "--json", str(tmp_path / "r.json")]
+         "--concurrency", "2", "--openings", str(openings), "--save", str(tmp_path / "games"),
+         "--json", str(tmp_path / "r.json")]
     )  # fmt: skip
     assert code == 0 and (tmp_path / "r.json").read_text().count('"losses": 4')
     first, second = ((tmp_path / "games" / f"0000{i}.psq").read_text().splitlines() for i in (0, 1))
