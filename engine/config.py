@@ -40,7 +40,7 @@ class EngineConfig:
     cache_mib: int = 24
     """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20)."""
     simulations: int | None = None
-    """At most this many simulations a move, for weaker play; 0: the net's first choice; None: time decides."""
+    """At most this many simulations a move, for weaker play; 0: the net's choice; None: time decides."""
     temperature: float = 0.0
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0

@@ -66,7 +66,8 @@ def check_evaluator(evaluator: Evaluator, *, quick: bool = False) -> None:
         policy, wdl = (a.copy() for a in _check_batch(evaluator, planes, keys))
         for i in range(len(keys)):
             one_policy, one_wdl = _check_batch(evaluator, planes[i : i + 1], keys[i : i + 1])
-            if not (np.allclose(one_policy[0], policy[i], atol=1e-3) and np.allclose(one_wdl[0], wdl[i], atol=1e-3)):
+            same_policy = np.allclose(one_policy[0], policy[i], atol=1e-3)
+            if not (same_policy and np.allclose(one_wdl[0], wdl[i], atol=1e-3)):
                 raise NetError(f"{evaluator.name}: the answer for a position depends on the batch around it")
 
 
@@ -86,7 +87,7 @@ def _check_batch(evaluator: Evaluator, planes: Planes, keys: Keys) -> tuple[np.n
     policy, wdl = evaluator.evaluate(planes, keys)
     if policy.shape != (batch, height * width) or wdl.shape != (batch, 3):
         raise NetError(
-            f"{evaluator.name} answers shapes {policy.shape} and {wdl.shape} for a batch of {batch} on {width}x{height}"
+            f"{evaluator.name} answers shapes {policy.shape} and {wdl.shape} for {batch} boards of {width}x{height}"
         )
     if policy.dtype != np.float32 or wdl.dtype != np.float32:
         raise NetError(f"{evaluator.name} answers {policy.dtype} and {wdl.dtype}, expected float32")

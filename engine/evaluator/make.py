@@ -7,6 +7,7 @@ from pathlib import Path
 from engine.config import EngineConfig
 from engine.errors import NetError
 from engine.evaluator.base import KERNEL_NONE, Evaluator
+from engine.evaluator.onnx import WAY_OUT
 
 NETS = Path(__file__).resolve().parent.parent / "nets"
 """Folder of the shipped nets."""
@@ -26,18 +27,14 @@ def net_path(net: str, nets: Path = NETS) -> Path:
         try:
             name = pointer.read_text(encoding="utf-8").strip()
         except OSError:
-            raise NetError(
-                f"no default net: {pointer} is missing; name a net with --net FILE, or play without one: --net uniform"
-            ) from None
+            raise NetError(f"no default net: {pointer} is missing; {WAY_OUT}") from None
         candidates = [nets / name]
     else:
         candidates = [Path(net), nets / net, nets / f"{net}.int8.onnx", nets / f"{net}.onnx"]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    raise NetError(
-        f"no net at {candidates[0]}; name a net with --net FILE, or play without one: --net uniform"
-    )
+    raise NetError(f"no net at {candidates[0]}; {WAY_OUT}")
 
 
 def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:

@@ -1,7 +1,7 @@
 """Nets in .onnx files, run by onnxruntime on one thread. The only module that imports onnxruntime.
 
-A net file takes `planes` float32 [B, C, H, W] with B, H and W free, and gives `policy` float32 [B, A] (logits) and
-`wdl` float32 [B, 3] (logits of win, draw, loss for the side to move). Its metadata names format, feature
+A net file takes `planes` float32 [B, C, H, W] with B, H and W free, and gives `policy` float32 [B, A] (logits)
+and `wdl` float32 [B, 3] (logits of win, draw, loss for the side to move). Its metadata names format, feature
 version and origin; `describe` returns them.
 """
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NET_FORMAT = "1"
 """Version of the file contract above, `tengen_format` in the metadata."""
+
+WAY_OUT = "name a net with --net FILE, or play without one: --net uniform"
+"""What every message about a missing net ends with."""
 
 _FATAL = 4  # severity of onnxruntime's log; everything below stays silent, since stderr may reach the manager
 
@@ -78,7 +81,7 @@ def runtime_version() -> str:
 
 def _open(path: Path) -> onnxruntime.InferenceSession:
     if not path.is_file():
-        raise NetError(f"no net at {path}; choose another with --net FILE, or play without one: --net uniform")
+        raise NetError(f"no net at {path}; {WAY_OUT}")
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -21,7 +21,7 @@ since a longer game is decided by its middle; compare the match space of other b
 MIN_MOVES_TO_GO = 9
 """A move never gets more than one part in this many of the time left (tuned, as above)."""
 LOSS_A_MOVE_S = 0.04
-"""Kept back for every move that a full board could still ask for (derived: charged time of an instant answer)."""
+"""Kept back for every move that a full board could still ask for (derived: what an instant answer costs)."""
 MIN_SPENDABLE = 0.02
 """Share of the time left that may be spent even when all of it should be kept back (tuned: as above)."""
 STRETCH = 2.5
@@ -64,8 +64,8 @@ def plan(limits: SearchLimits, ply: int, board_points: int, overhead_ms: int) ->
     """Return the deadlines of a move.
 
     With a match limit, time is spread over the moves that are likely to come: each move gets a share of
-    what is left, so the clock never runs dry, and a part is kept back for a game that fills the board. Without
-    one there is nothing to save for, and the soft limit is the hard limit.
+    what is left, so the clock never runs dry, and a part is kept back for a game that fills the board.
+    Without one there is nothing to save for, and the soft limit is the hard limit.
 
     Args:
         limits: what the manager allows.

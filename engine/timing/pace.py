@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.timing.budget import Budget
 
 SETTLE_S = 0.5
-"""Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye on 5 s turns)."""
+"""Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye)."""
 
 
 class Pace:

@@ -77,7 +77,8 @@ def test_a_game_that_fills_the_board_never_runs_dry(turn_ms, match_ms, side, str
 
 
 @pytest.mark.parametrize(
-    ("turn_ms", "match_ms", "least"), [(5000, 120_000, 0.7), (30_000, 180_000, 0.5), (300_000, 1_000_000, 0.5)]
+    ("turn_ms", "match_ms", "least"),
+    [(5000, 120_000, 0.7), (30_000, 180_000, 0.5), (300_000, 1_000_000, 0.5)],
 )
 def test_a_usual_game_uses_its_time(turn_ms, match_ms, least):
     left_ms, ply = match_ms, 0
@@ -139,7 +140,9 @@ def test_process_age_counts_from_creation():
         "print(process_age_s(), time.clock_gettime(time.CLOCK_MONOTONIC))"
     )
     before = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     age_s, at_s = map(float, done.stdout.split())
     created_s = at_s - age_s
     assert before - 0.03 <= created_s <= at_s  # creation is told in ticks of 10 ms

@@ -1,0 +1,127 @@
+"""One move's worth of control: deadlines, requests from other threads, and the best move so far."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+
+from engine.search.stoppers import SearchState
+from engine.timing.budget import Budget, SearchLimits
+from engine.timing.pace import Pace
+
+LOOK_EVERY_S = 0.02
+"""How often the pace of the search is looked at (derived: 1 % of a 2 s move; looking costs microseconds)."""
+FEW = 32
+"""Simulations below which the speed is not known well enough to call a lead safe (derived)."""
+
+
+class MoveControl:
+    """The stopper of a running move. `stop`, `relimit` and `best_point` may be used by any thread."""
+
+    def __init__(
+        self,
+        now_s: Callable[[], float],
+        arrival_s: float,
+        budget: Budget,
+        limits: SearchLimits,
+        *,
+        simulations: int | None = None,
+        last_q: float | None = None,
+        stop: threading.Event | None = None,
+        early: bool = True,
+    ) -> None:
+        """Begin a move.
+
+        Args:
+            now_s: the clock.
+            arrival_s: when the command arrived, on that clock.
+            budget: deadlines after arrival.
+            limits: for node and depth limits.
+            simulations: a limit of the configuration, besides that of the limits.
+            last_q: value for the same player at its last move, None if unknown.
+            stop: set by whoever wants the answer now; one is made if None.
+            early: whether to stop before the deadline when the choice is clear.
+        """
+        self.now_s = now_s
+        self.arrival_s = arrival_s
+        self.early = early
+        self.best_point: int | None = None
+        self._last_q = last_q
+        self._simulations = simulations
+        self._stop = stop or threading.Event()
+        self._look_s = -math.inf
+        self.relimit(limits, budget)
+
+    def relimit(self, limits: SearchLimits, budget: Budget) -> None:
+        """Put new limits in force; times still count from arrival."""
+        nodes = [n for n in (limits.max_nodes, self._simulations) if n is not None]
+        self._max_nodes = max(1, min(nodes)) if nodes else None
+        self._max_depth = limits.max_depth
+        self._pace = Pace(budget, self._last_q)
+        self._look_s = -math.inf
+        self._deadline_s = self.arrival_s + budget.soft_s
+        self.budget = budget
+
+    def stop(self) -> None:
+        """Ask for the answer now."""
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked for the answer."""
+        return self._stop.is_set()
+
+    @property
+    def answer_s(self) -> float:
+        """When a watchdog should answer, on the clock."""
+        return self.arrival_s + self.budget.answer_s
+
+    def should_stop(self, state: SearchState) -> str | None:
+        """Return why the search is over, or None. See `engine.search.stoppers.Stopper`."""
+        if state.best_point >= 0:
+            self.best_point = state.best_point
+        if self._stop.is_set():
+            return "stopped"
+        now_s = self.now_s()
+        if now_s >= self._look_s or now_s >= self._deadline_s:
+            self._look(now_s, state)
+        if now_s >= self._deadline_s:
+            return "deadline"
+        if self._max_nodes is not None and state.simulations >= self._max_nodes:
+            return "node limit"
+        if self._max_depth is not None and state.pv_length >= self._max_depth > 0:
+            return "depth limit"
+        if state.proven is not None:
+            return f"proven {state.proven}"
+        if state.memory_full:
+            return "memory"
+        if self.early:
+            if state.single_move:
+                return "single move"
+            if state.simulations >= FEW and state.best_visits - state.second_visits > self._left(
+                now_s, state
+            ):
+                return "unreachable"
+        return None
+
+    def _look(self, now_s: float, state: SearchState) -> None:
+        self._look_s = now_s + LOOK_EVERY_S
+        if state.best_visits > 0:
+            rival = state.second_visits / state.best_visits
+            self._pace.update(now_s - self.arrival_s, state.best_point, state.best_q, rival)
+            self._deadline_s = self.arrival_s + self._pace.deadline_s()
+
+    def _left(self, now_s: float, state: SearchState) -> float:
+        """Estimate how many simulations are still to come."""
+        elapsed_s = now_s - state.started_s
+        if self._max_nodes is not None:
+            by_nodes: float = self._max_nodes - state.simulations
+        else:
+            by_nodes = math.inf
+        if math.isinf(self._deadline_s) or elapsed_s <= 0:
+            return by_nodes
+        latest_s = self.arrival_s + self.budget.soft_s
+        return min(
+            by_nodes, max(0.0, max(self._deadline_s, latest_s) - now_s) * state.simulations / elapsed_s
+        )

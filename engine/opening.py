@@ -1,0 +1,65 @@
+"""Moves that need no search: the empty board, and three stones to offer in a swap2 opening."""
+
+from __future__ import annotations
+
+import random
+
+from engine.errors import PositionError
+from engine.rules._board import Board
+
+SWAP2_COUNTS = (0, 3, 5)
+"""Stones on the board when swap2 asks something (protocol)."""
+
+_NEAR = 4  # the offered stones lie within a square of this many cells: far ones decide nothing
+
+
+def empty_board_point(board: Board) -> int | None:
+    """Return the centre of an empty board, None where there are stones or obstacles."""
+    if board.n_empty != board.points:
+        return None
+    return (board.height // 2) * board.width + board.width // 2
+
+
+def swap2_position(board: Board, stones: list[int]) -> Board:
+    """Return the position that a swap2 question is about: black, white, black, ... and the next colour to move.
+
+    Args:
+        board: gives size and rule.
+        stones: points in playing order.
+
+    Raises:
+        PositionError: not 0, 3 or 5 stones, or a point off the board or taken twice.
+    """
+    if len(stones) not in SWAP2_COUNTS:
+        raise PositionError(f"swap2 asks with 0, 3 or 5 stones, not {len(stones)}")
+    position = Board(board.width, board.height, board.rule)
+    try:
+        for point in stones:
+            position.place(point)
+    except ValueError as error:
+        raise PositionError(str(error)) from error
+    return position
+
+
+def swap2_offers(board: Board, generator: random.Random, count: int) -> list[tuple[int, int, int]]:
+    """Return random triples (black, white, black), near each other and mostly away from the centre.
+
+    Stones at the edge keep black's first-move advantage small, so that some of them are balanced.
+    """
+    width, height = board.width, board.height
+    offers = []
+    for _ in range(count):
+        left = generator.randrange(max(1, width - _NEAR + 1))
+        top = (
+            generator.choice((0, max(0, height - _NEAR)))
+            if generator.random() < 0.6
+            else generator.randrange(max(1, height - _NEAR + 1))
+        )
+        cells = [
+            (top + dy) * width + left + dx
+            for dy in range(min(_NEAR, height))
+            for dx in range(min(_NEAR, width))
+        ]
+        first, second, third = generator.sample(cells, 3)
+        offers.append((first, second, third))
+    return offers
