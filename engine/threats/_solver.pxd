@@ -68,3 +68,4 @@ cdef class Solver:
     cdef FourEntry* find_four(self, uint64_t key) noexcept nogil
     cdef void keep_four(self, uint64_t key, int failed, int fours, int move, int64_t work) noexcept nogil
     cdef int fours(self, BoardState* b, int limit, uint16_t* stack, uint16_t* best) noexcept nogil
+    cdef void begin(self, BoardState* b, int attacker, int64_t node_budget) noexcept nogil
