@@ -1,0 +1,238 @@
+"""The Gomocup brain: `python -m protocol`, and the entry of the packed program.
+
+The order of what happens here matters. First nobody but the writer may reach standard output and nobody the
+manager's error channel; then input is read and stamped; only then are the libraries loaded that take time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from protocol import __version__
+from protocol.streams import Ended, Line, Reader, Writer
+from protocol.text import error
+
+BAD_START = 2
+"""Exit status when the brain cannot start."""
+PATIENCE_S = 3.0
+"""How long a brain that cannot start waits for the question that it answers with ERROR (protocol:
+c-gomoku-cli gives 3 s from START to OK; a manager whose first write finds a closed pipe may crash)."""
+SETTINGS_FILE = "tengen.toml"
+"""Read when it lies beside the packed program, since managers pass no arguments."""
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+Dialect = Literal["gomocup", "yixin"]
+
+
+class StartError(Exception):
+    """The brain cannot start; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    net: str | None = None
+    config: str | None = None
+    log: str | None = None
+    settings: tuple[str, ...] = ()
+    dialect: Dialect | None = None
+
+
+def parse_arguments(arguments: Sequence[str]) -> Options:
+    """Read the command line.
+
+    Raises:
+        StartError: it makes no sense.
+        SystemExit: --help or --version was printed.
+    """
+    if not arguments:
+        return Options()
+    import argparse
+
+    class Arguments(argparse.ArgumentParser):
+        def error(self, message: str) -> None:  # type: ignore[override]
+            raise StartError(f"{message} (see --help)")
+
+    parser = Arguments(
+        prog="pbrain-tengen",
+        description="A gomoku brain that speaks the Gomocup protocol on standard input and output.",
+        epilog="Standard output carries protocol lines only. Everything else goes to the log file.",
+    )
+    parser.add_argument("--net", help="an .onnx file, the name of a shipped net, or uniform (no net)")
+    parser.add_argument("--config", metavar="FILE", help="settings of the engine, TOML")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
+        help="one setting of the engine; wins over --config; can be repeated",
+    )
+    parser.add_argument("--log", metavar="FILE", help="append the conversation and all failures to this file")
+    parser.add_argument(
+        "--dialect", choices=("auto", "gomocup", "yixin"), default="auto",
+        help="yixin: rule 2 is renju, rectangles are row,column; auto (default): yixin after YXSHOWINFO",
+    )
+    parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
+    found = parser.parse_args(arguments)
+    dialect = None if found.dialect == "auto" else found.dialect
+    return Options(found.net, found.config, found.log, tuple(found.settings), dialect)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the brain until its input ends; return the exit status."""
+    problem: StartError | None = None
+    options = Options()
+    try:
+        options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    except StartError as refusal:
+        problem = refusal
+    try:
+        log_fd = _open_log(options.log)
+    except StartError as refusal:
+        problem, log_fd = problem or refusal, os.open(os.devnull, os.O_WRONLY)
+    terminal_fd = os.dup(2) if _is_open(2) else None
+    output_fd = _take_over_streams(log_fd)
+    log = _logger(bool(options.log) and problem is None)
+    writer = Writer(output_fd, log if options.log else None)
+    events: queue.SimpleQueue[object] = queue.SimpleQueue()
+    Reader(0, events).start()
+    try:
+        if problem is not None:
+            raise problem
+        return _serve(options, events, writer, log)
+    except StartError as refusal:
+        log(f"cannot start: {refusal}")
+        _complain(str(refusal), writer, events, terminal_fd, output_fd)
+        return BAD_START
+    except KeyboardInterrupt:
+        return 130
+
+
+def _serve(
+    options: Options, events: queue.SimpleQueue[object], writer: Writer, log: Callable[[str], None]
+) -> int:
+    import gc
+    import traceback
+
+    try:
+        from engine.config import load_config
+        from engine.engine import Engine
+        from protocol.loop import Loop
+        from protocol.searcher import Searcher
+        from protocol.session import Session
+
+        net = (f"net={options.net}",) if options.net is not None else ()
+        config = load_config(options.config or _settings_beside_program(), (*options.settings, *net))
+        engine = Engine(config, log=log)
+        engine.warm_up()
+    except Exception as failure:
+        log(traceback.format_exc())
+        raise StartError(str(failure) or repr(failure)) from failure
+    gc.collect()
+    gc.freeze()  # what is loaded by now lives as long as the process
+    searcher = Searcher(engine, events.put, log)
+    session = Session(searcher, writer, log, options.dialect)
+    loop = Loop(
+        events, session, searcher, log,
+        process_started_s=engine.clock.process_started_s(), ready_s=time.monotonic(),
+    )
+    loop.run()
+    return 0
+
+
+def _settings_beside_program() -> str | None:
+    beside = Path(sys.executable).parent / SETTINGS_FILE
+    return str(beside) if getattr(sys, "frozen", False) and beside.is_file() else None
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _open_log(path: str | None) -> int:
+    try:
+        return os.open(path or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise StartError(f"cannot write the log file {path}: {error.strerror}") from error
+
+
+def _take_over_streams(log_fd: int) -> int:
+    """Point file descriptors 1 and 2 away from the manager; return a private one of standard output."""
+    for name in _ONE_THREAD:
+        os.environ[name] = "1"
+    output_fd = os.dup(1) if _is_open(1) else os.open(os.devnull, os.O_WRONLY)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(log_fd, 2)
+    os.close(nowhere)
+    os.close(log_fd)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for fd in (0, output_fd):
+            msvcrt.setmode(fd, os.O_BINARY)
+    sys.stdout = open(1, "w", closefd=False, encoding="ascii", errors="replace")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115
+    return output_fd
+
+
+def _logger(traffic: bool) -> Callable[[str], None]:
+    """Return what writes time-stamped lines to file descriptor 2; without a log file it does nothing."""
+    if not traffic:
+        return lambda text: None
+    import faulthandler
+
+    faulthandler.enable(2)
+
+    def log(text: str) -> None:
+        now = time.time()
+        stamp = f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(now))}.{int(now * 1000) % 1000:03d}"
+        with contextlib.suppress(OSError):  # a full disk must not cost the game
+            os.write(2, f"{stamp} {text}\n".encode("utf-8", "replace"))
+
+    return log
+
+
+def _complain(
+    reason: str, writer: Writer, events: queue.SimpleQueue[object], terminal_fd: int | None, output_fd: int
+) -> None:
+    """Say once why the brain cannot start: to a person, and to a manager as the answer that it waits for."""
+    if terminal_fd is not None and not _same_file(terminal_fd, output_fd):
+        with contextlib.suppress(OSError):
+            os.write(terminal_fd, f"pbrain-tengen: {reason}\n".encode("utf-8", "replace"))
+        if os.isatty(0):
+            return
+    give_up_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up_s:
+        try:
+            event = events.get(timeout=max(0.0, give_up_s - time.monotonic()))
+        except queue.Empty:
+            break
+        if isinstance(event, Ended) or (isinstance(event, Line) and event.text[:4].upper() != b"INFO"):
+            break
+    writer(error(reason))
+
+
+def _same_file(a: int, b: int) -> bool:
+    """Return whether two descriptors lead to the same pipe or file, or might do so."""
+    if os.isatty(a):
+        return False
+    try:
+        return sys.platform == "win32" or os.path.sameopenfile(a, b)
+    except OSError:
+        return True
+
+
+if __name__ == "__main__":
+    os._exit(main())

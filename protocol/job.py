@@ -1,0 +1,86 @@
+"""What the session asks of the search thread, and what it gets back."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from engine import Rule, SearchLimits
+
+if TYPE_CHECKING:
+    from engine import SearchResult
+
+Kind = Literal["move", "nbest", "swap2", "ponder"]
+
+Points = tuple[int, ...] | Literal["SWAP"]
+"""Points to put, oldest first; SWAP only in the swap2 opening."""
+
+
+@dataclass(slots=True)
+class Job:
+    """A question to the engine. Only `limits` changes while it is worked on."""
+
+    token: int
+    kind: Kind
+    width: int
+    height: int
+    rule: Rule
+    stones: tuple[tuple[int, int], ...]
+    """(point, colour) as in `Engine.set_position`."""
+    to_move: int
+    limits: SearchLimits
+    arrival_s: float
+    opening: tuple[int, ...] = ()
+    """Points of the swap2 stones so far."""
+    n: int = 1
+    """How many best moves are wanted."""
+    memory_bytes: int | None = None
+    """As `Settings.memory`."""
+    clear_tree: bool = False
+    wants_info: bool = False
+    stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set to get the answer now, or to get rid of the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer to a job, or its failure."""
+
+    token: int
+    points: Points | None
+    """None when it failed."""
+    result: SearchResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a search knows so far."""
+
+    token: int
+    result: SearchResult = field(repr=False)
+
+
+class Thinker(Protocol):
+    """The search thread as the session sees it. No method waits for the search."""
+
+    def start(self, job: Job) -> None:
+        """Work on this job and drop whatever else is being worked on."""
+
+    def cancel(self) -> None:
+        """Drop the current job; its outcome is of no interest."""
+
+    def hurry(self) -> None:
+        """Make the current job answer now."""
+
+    def relimit(self, limits: SearchLimits) -> None:
+        """Change the limits of the current job."""
+
+    def best_so_far(self, job: Job) -> int | None:
+        """Return the best move that is known for this job, None if nothing is known yet."""
+
+    def answer_by_s(self, job: Job) -> float:
+        """Return when a job should be answered by all means; infinite without a time limit."""
+
+    def now_s(self) -> float:
+        """Return the time on the clock of arrivals."""

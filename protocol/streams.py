@@ -1,0 +1,100 @@
+"""The two ends of the pipes: a reader that stamps arrivals and the only writer. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from protocol.parser import LineSplitter, is_end
+
+CHUNK = 1 << 16
+EXIT_GRACE_S = 0.12
+"""After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
+SCRIPT_GAP_S = 0.05
+"""Input that ends this soon after its last question comes from a script or a file, since no manager asks and
+gives up within this time; its questions are answered at once, then the process ends (tuned: pipe writes of a
+shell are ~1 ms apart)."""
+SCRIPT_GRACE_S = 10.0
+"""As EXIT_GRACE_S, for such input, as long as it gets fewer (derived: a slow start-up, with a cold disk)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of input and when it was read, on time.monotonic."""
+
+    text: bytes
+    arrival_s: float
+    first: bool
+    """Whether it came with the first bytes, so that it may have waited since the process was created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """END, or the end of input."""
+
+    arrival_s: float
+
+
+class Writer:
+    """The only way to standard output: one system call a line."""
+
+    def __init__(self, fd: int, log: Callable[[str], None] | None = None) -> None:
+        self._fd = fd
+        self._log = log
+        self._lock = threading.Lock()
+
+    def __call__(self, line: str) -> None:
+        """Write a line. A manager that is gone ends the process."""
+        data = (line.replace("\r", " ").replace("\n", " ") + "\n").encode("ascii", "replace")
+        with self._lock:
+            try:
+                while data:
+                    data = data[os.write(self._fd, data) :]
+            except OSError:
+                os._exit(0)
+        if self._log is not None:
+            self._log(f"> {line}")
+
+
+class Reader:
+    """Reads standard input in a thread of its own and puts `Line` and `Ended` into a queue."""
+
+    def __init__(self, fd: int, events: queue.SimpleQueue[object]) -> None:
+        self._fd = fd
+        self._events = events
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._run, name="reader", daemon=True).start()
+
+    def _run(self) -> None:
+        splitter, first, last_s, now_s = LineSplitter(), True, float("-inf"), 0.0
+        ended = False
+        while not ended:
+            try:
+                chunk = os.read(self._fd, CHUNK)
+            except OSError:
+                chunk = b""
+            now_s = time.monotonic()
+            ended = not chunk
+            for line in splitter.feed(chunk) if chunk else splitter.close():
+                if is_end(line):
+                    ended = True
+                    break
+                self._events.put(Line(line, now_s, first))
+                last_s = now_s
+            first = False
+        self._events.put(Ended(now_s))
+        # The loop ends the process; this is for when it cannot.
+        if now_s - last_s >= SCRIPT_GAP_S:
+            time.sleep(EXIT_GRACE_S)
+            os._exit(0)
+        before = self._events.qsize() + 1
+        while (left := self._events.qsize()) < before:
+            time.sleep(SCRIPT_GRACE_S)
+            before = left
+        os._exit(0)
