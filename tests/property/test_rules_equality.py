@@ -53,7 +53,7 @@ def check_lines(kernel: Board, naive: NaiveBoard, point: int) -> None:
     assert kernel.winner == naive.winner, show(naive)
     for d in range(4):
         number, _ = naive.place_in_line[point][d]
-        text = naive.text(number)
+        text = naive.texts[number]
         for colour in (0, 1):
             expected = line_shapes(text, COLOURS[colour], naive.rule)
             for p, shape in zip(naive.lines[number][0], expected, strict=True):
@@ -70,7 +70,7 @@ def check_board(kernel: Board, naive: NaiveBoard) -> int:
         bits = [kernel_bits(s) for s in shapes]
         assert kernel.shapes(colour).ravel().tolist() == bits, show(naive)
         assert [kernel.shape(p, colour) for p in range(kernel.points)] == bits, show(naive)
-        assert kernel.five_points(colour) == [p for p, s in enumerate(shapes) if any(x.five for x in s)]
+        assert kernel.five_points(colour) == naive.points_with(colour, "five")
     forbidden = naive.forbidden_points()
     assert kernel.forbidden_points() == forbidden, show(naive)
     assert kernel.legal_points() == naive.legal_points(kernel.to_move), show(naive)
@@ -134,9 +134,7 @@ def test_kernel_equals_twin_in_random_positions(rule: int) -> None:
 
 def renju_board(cells: list[str], side: int) -> tuple[Board, NaiveBoard]:
     kernel = Board.from_stones(side, side, 4, [(p, "XO.#".index(c)) for p, c in enumerate(cells) if c != "."])
-    naive = NaiveBoard(side, side, 4)
-    naive.cells = cells
-    return kernel, naive
+    return kernel, NaiveBoard(side, side, 4, "".join(cells))
 
 
 def test_forbidden_points_equal_on_filled_boards() -> None:

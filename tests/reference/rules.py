@@ -164,10 +164,16 @@ def foul_facts(line: str, i: int) -> tuple[bool, int, bool, tuple[int, ...]]:
     return five, fours, last - first + 1 >= 6, threes
 
 
-class NaiveBoard:
-    """A position as a list of characters and the list of points played."""
+@functools.lru_cache(maxsize=1 << 18)
+def cells_with(line: str, stone: str, rule: int, field: str) -> tuple[int, ...]:
+    """Return the cells of a line whose `Shape` has a field set."""
+    return tuple(i for i, shape in enumerate(line_shapes(line, stone, rule)) if getattr(shape, field))
 
-    def __init__(self, width: int, height: int, rule: int) -> None:
+
+class NaiveBoard:
+    """A position: a character a cell, the same once more as lines, and the list of points played."""
+
+    def __init__(self, width: int, height: int, rule: int, cells: str | None = None) -> None:
         self.width, self.height, self.rule = width, height, rule
         self.cells = ["."] * (width * height)
         self.history: list[tuple[int, int]] = []  # (point, winner before)
@@ -186,6 +192,9 @@ class NaiveBoard:
                     points.append(y * width + x)
                     x, y = x + dx, y + dy
                 self.lines.append((points, d))
+        self.texts = ["." * len(points) for points, _ in self.lines]
+        for point, c in enumerate(cells or ""):
+            self._set(point, c)
 
     def _inside(self, x: int, y: int) -> bool:
         return 0 <= x < self.width and 0 <= y < self.height
@@ -194,36 +203,47 @@ class NaiveBoard:
         """Put `X`, `O` or `#` on an empty point; remember who won with it."""
         assert self.cells[point] == "."
         self.history.append((point, self.winner))
-        self.cells[point] = stone
+        self._set(point, stone)
         if stone != "#" and any(wins(*self.line(point, d), self.rule) for d in range(4)):
             self.winner = COLOURS.index(stone)
 
     def undo(self) -> None:
         """Take the last placement back."""
         point, self.winner = self.history.pop()
-        self.cells[point] = "."
+        self._set(point, ".")
 
-    def text(self, line: int) -> str:
-        """Return one of `lines` as a string."""
-        return "".join([self.cells[p] for p in self.lines[line][0]])
+    def _set(self, point: int, c: str) -> None:
+        self.cells[point] = c
+        for number, i in self.place_in_line[point]:
+            self.texts[number] = put(self.texts[number], i, c)
 
     def line(self, point: int, direction: int) -> tuple[str, int]:
         """Return the line through a point and the point's index on it."""
         number, i = self.place_in_line[point][direction]
-        return self.text(number), i
+        return self.texts[number], i
 
     def shapes(self, colour: int) -> list[list[Shape]]:
         """Return the shapes of every point in the four directions."""
         out = [[NOTHING] * 4 for _ in self.cells]
         for number, (points, d) in enumerate(self.lines):
-            found = line_shapes(self.text(number), COLOURS[colour], self.rule)
+            found = line_shapes(self.texts[number], COLOURS[colour], self.rule)
             for p, shape in zip(points, found, strict=True):
                 out[p][d] = shape
         return out
 
-    def five_points(self, colour: int) -> list[int]:
-        """Return the points where a colour wins at once."""
-        return [p for p, shapes in enumerate(self.shapes(colour)) if any(s.five for s in shapes)]
+    def points_with(self, colour: int, field: str) -> list[int]:
+        """Return the points that have a `Shape` field set in some direction, ascending."""
+        found = set()
+        for (points, _), text in zip(self.lines, self.texts, strict=True):
+            found.update(points[i] for i in cells_with(text, COLOURS[colour], self.rule, field))
+        return sorted(found)
+
+    def has(self, point: int, colour: int, field: str) -> bool:
+        """Return whether a point has a `Shape` field set in some direction."""
+        for number, i in self.place_in_line[point]:
+            if getattr(line_shapes(self.texts[number], COLOURS[colour], self.rule)[i], field):
+                return True
+        return False
 
     def is_forbidden(self, point: int) -> bool:
         """Return whether black may not play on a point (renju)."""
@@ -239,12 +259,12 @@ class NaiveBoard:
             return True
         if sum(bool(threes) for _, _, _, threes in facts) < 2:
             return False
-        self.cells[point] = "X"
+        self._set(point, "X")
         real = sum(
             any(not self._fails(self._point(point, d, q), five_fails=True, depth=depth + 1) for q in threes)
             for d, (_, _, _, threes) in enumerate(facts)
         )
-        self.cells[point] = "."
+        self._set(point, ".")
         return real >= 2
 
     def _point(self, point: int, direction: int, i: int) -> int:

@@ -19,7 +19,6 @@ def draw(text: str, rule: int) -> tuple[Board, dict[str, list[int]]]:
     width, height = len(rows[0]), len(rows)
     marks: dict[str, list[int]] = {}
     board = Board(width, height, rule)
-    naive = NaiveBoard(width, height, rule)
     for point, c in enumerate("".join(rows)):
         if c == "#":
             board.block(point)
@@ -27,7 +26,7 @@ def draw(text: str, rule: int) -> tuple[Board, dict[str, list[int]]]:
             board.place(point, STONES[c])
         elif c != ".":
             marks.setdefault(c, []).append(point)
-        naive.cells[point] = c if c in "XO#" else "."
+    naive = NaiveBoard(width, height, rule, "".join(c if c in "XO#" else "." for c in "".join(rows)))
     assert board.forbidden_points() == naive.forbidden_points()
     return board, marks
 
