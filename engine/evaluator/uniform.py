@@ -1,0 +1,30 @@
+"""No net at all: every move is as good as the other, every position even."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.encoding import FEATURE_VERSION
+from engine.evaluator.base import KERNEL_UNIFORM, Keys, Planes, Policy, Wdl
+
+
+class UniformEvaluator:
+    """Zero logits and a certain draw. The tree kernel computes the same itself (`KERNEL_UNIFORM`)."""
+
+    __slots__ = ()
+
+    name = "uniform"
+    feature_version = FEATURE_VERSION
+    max_batch: int | None = None
+    min_side = 5
+    max_side = 22
+    rules: tuple[int, ...] = (0, 1, 4, 8, 9)
+    kernel_kind = KERNEL_UNIFORM
+    kernel_seed = 0
+
+    def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
+        """See `engine.evaluator.base.Evaluator.evaluate`."""
+        batch, _, height, width = planes.shape
+        wdl = np.zeros((batch, 3), dtype=np.float32)
+        wdl[:, 1] = 1
+        return np.zeros((batch, height * width), dtype=np.float32), wdl
