@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
+import math
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from engine.choice import draw_move
 from engine.config import EngineConfig
 from engine.control import MoveControl
-from engine.errors import PositionError
+from engine.errors import EngineError, PositionError
 from engine.fallback import fallback_point, fallback_result, immediate_result
 from engine.opening import swap2_offers, swap2_position
-from engine.rules._board import Board
+from engine.resources import Resources
+from engine.rules._board import EMPTY, Board
 from engine.rules.rule import Rule
 from engine.timing.budget import Budget, SearchLimits, plan
 from engine.timing.clock import Clock, SystemClock
@@ -23,6 +28,13 @@ if TYPE_CHECKING:
 
 OBSTACLE = 3
 """Colour of a cell that nobody can use, in `Engine.set_position`."""
+
+SWAP2_OFFERS = 10
+"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
+SWAP2_OFFER_S = 1.0
+"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
+SWAP2_OFFER_NODES = 2000
+"""Simulations of one of them at most (tuned: as above)."""
 
 Swap2Answer = tuple[int, ...] | Literal["SWAP"]
 
@@ -55,8 +67,10 @@ class Engine:
         self._board = Board(15, 15, Rule.FREESTYLE)
         self._control: MoveControl | None = None
         self._thinking_about = self._board
-        self._last_q: list[float | None] = [None, None]  # of the last search, by colour
-        self._used_s = 0.0  # of this game
+        self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
+        seed = random.SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
+        self._random = random.Random(seed)
+        self._resources = Resources(self.config, seed)
 
     # --- position -------------------------------------------------------------------------------------------
 
@@ -72,8 +86,6 @@ class Engine:
             PositionError: size out of range (5 to 22).
         """
         self._board = _make_board(width, height, rule)
-        self._last_q = [None, None]
-        self._used_s = 0.0
 
     def set_rule(self, rule: Rule) -> None:
         """Change the rule and keep the stones."""
@@ -151,8 +163,8 @@ class Engine:
 
         Args:
             limits: what the move may cost.
-            arrival_s: when the command arrived, on `self.clock`; for the first move of a process that was not
-                asked for an answer before: `self.clock.process_started_s()`.
+            arrival_s: when the command arrived, on `self.clock`; for the first move of a process
+                `self.clock.process_started_s()`.
             on_info: called now and then, in this thread, with the result so far (`stop_reason` "").
             stop: as good as calling `stop`, and cannot come too early.
 
@@ -161,12 +173,8 @@ class Engine:
             NetError: the net cannot be loaded (call `warm_up` early to learn this in time).
         """
         board = self._board.copy()
-        limits = self._with_own_clock(limits)
-        control = self._begin(board, limits, arrival_s, stop)
-        try:
+        with self._thinking(board, limits, arrival_s, stop) as control:
             return self._choose(board, control, on_info)
-        finally:
-            self._end(control, arrival_s)
 
     def nbest(
         self,
@@ -176,17 +184,14 @@ class Engine:
         on_info: Callable[[SearchResult], None] | None = None,
         stop: threading.Event | None = None,
     ) -> SearchResult:
-        """Think as in `think`, to the end of the time even where the best move is clear, for its `candidates`.
+        """Think as in `think`, also where the best move is clear early, for the sake of its `candidates`.
 
         Args:
             n: how many of `candidates` the result keeps, best first.
         """
         board = self._board.copy()
-        control = self._begin(board, self._with_own_clock(limits), arrival_s, stop, early=False)
-        try:
+        with self._thinking(board, limits, arrival_s, stop, early=False) as control:
             result = self._choose(board, control, on_info, immediate=False)
-        finally:
-            self._end(control, arrival_s)
         return dataclasses.replace(result, candidates=result.candidates[: max(1, n)])
 
     def swap2(
@@ -213,15 +218,12 @@ class Engine:
             NetError: the net cannot be loaded.
         """
         position = swap2_position(self._board, list(stones))
-        limits = self._with_own_clock(limits)
-        if stones:
-            control = self._begin(position, limits, arrival_s, stop)
-            try:
-                result = self._choose(position, control, None)
-            finally:
-                self._end(control, arrival_s)
-            return "SWAP" if result.q < 0 else (result.point,)
-        return self._swap2_offer(limits, arrival_s, stop)
+        stop = stop or threading.Event()
+        if not stones:
+            return self._swap2_offer(limits, arrival_s, stop)
+        with self._thinking(position, limits, arrival_s, stop) as control:
+            result = self._choose(position, control, None)
+        return "SWAP" if result.q < 0 else (result.point,)
 
     def stop(self) -> None:
         """Make the running search answer now (any thread). Nothing happens when none runs."""
@@ -256,41 +258,42 @@ class Engine:
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
         return plan(limits, board.points - board.n_empty, board.points, self.config.overhead_ms)
 
-    def _with_own_clock(self, limits: SearchLimits) -> SearchLimits:
-        """Keep the match clock where the manager names a match limit but never the time left."""
-        if limits.time_left_ms is None and limits.match_ms:
-            return dataclasses.replace(limits, time_left_ms=limits.match_ms - int(1000 * self._used_s))
-        return limits
-
-    def _begin(
+    @contextlib.contextmanager
+    def _thinking(
         self,
         board: Board,
         limits: SearchLimits,
         arrival_s: float,
         stop: threading.Event | None,
         *,
+        budget: Budget | None = None,
         early: bool = True,
-    ) -> MoveControl:
+    ) -> Iterator[MoveControl]:
+        """Make a search about `board` known to other threads while it lasts."""
         control = MoveControl(
             self.clock.now_s,
             arrival_s,
-            self._plan(limits, board),
+            budget or self._plan(limits, board),
             limits,
             simulations=self.config.simulations,
-            last_q=self._last_q[board.to_move],
+            last_q=self._expected_q(board),
             stop=stop,
             early=early,
         )
         with self._lock:
             self._thinking_about = board
             self._control = control
-        return control
-
-    def _end(self, control: MoveControl, arrival_s: float) -> None:
-        with self._lock:
-            if self._control is control:
+        try:
+            yield control
+        finally:
+            with self._lock:
                 self._control = None
-        self._used_s += self.clock.now_s() - arrival_s
+
+    def _expected_q(self, board: Board) -> float | None:
+        """Return the value of the last search if this position follows from it by two moves."""
+        if self._last is None or self._last[0] != board.stones()[:-2] or board.ply < 2:
+            return None
+        return self._last[1]
 
     def _choose(
         self,
@@ -303,35 +306,87 @@ class Engine:
         """Answer without search where that is certain, else search; survive anything but a missing net."""
         if board.n_empty == 0:
             raise PositionError("the board is full")
-        if immediate:
-            known = immediate_result(board)
-            if known is not None:
-                return known
-        return fallback_result(board, "no search")
+        known = immediate_result(board) if immediate else None
+        if known is not None:
+            return known
+        if board.winner != EMPTY or not board.legal_points():
+            return fallback_result(board, "game over")
+        try:
+            search, evaluator = self._resources.search, self._resources.evaluator
+        except ModuleNotFoundError:
+            return fallback_result(board, "no search")
+        try:
+            result = search.search(board, evaluator, [control], on_info)
+            if board.cell(result.point) != EMPTY:
+                raise EngineError(f"the search chose the taken point {result.point}")
+        except Exception as error:  # a crash loses the game, a weak move may not
+            self._resources.drop_search()
+            self._log(f"search failed, playing without it: {type(error).__name__}: {error}")
+            return fallback_result(board, "failure")
+        self._last = (board.stones(), result.q)
+        plies = self.config.temperature_plies
+        if plies and board.ply >= plies:
+            return result
+        return draw_move(result, self.config.temperature, self._random)
 
     def _swap2_offer(
-        self, limits: SearchLimits, arrival_s: float, stop: threading.Event | None
+        self, limits: SearchLimits, arrival_s: float, stop: threading.Event
     ) -> tuple[int, int, int]:
-        return swap2_offers(self._board, random.Random(self.config.seed), 1)[0]
+        """Search some random triples for a moment each and return the most balanced one."""
+        offers = swap2_offers(self._board, self._random, SWAP2_OFFERS)
+        whole = self._plan(limits, self._board)
+        begin_s = self.clock.now_s() - arrival_s
+        step_s = max(0.0, min(whole.soft_s - begin_s, SWAP2_OFFERS * SWAP2_OFFER_S)) / SWAP2_OFFERS
+        capped = SearchLimits(max_nodes=min(limits.max_nodes or SWAP2_OFFER_NODES, SWAP2_OFFER_NODES))
+        best, best_gap = offers[0], math.inf
+        for i, offer in enumerate(offers):
+            if i and (stop.is_set() or self.clock.now_s() - arrival_s >= whole.hard_s):
+                break
+            until_s = begin_s + (i + 1) * step_s
+            budget = Budget(until_s, until_s, whole.answer_s)
+            position = swap2_position(self._board, list(offer))
+            with self._thinking(position, capped, arrival_s, stop, budget=budget) as control:
+                result = self._choose(position, control, None)
+            if abs(result.q) < best_gap:
+                best, best_gap = offer, abs(result.q)
+        return best
 
     # --- resources ------------------------------------------------------------------------------------------
+
+    @property
+    def net_name(self) -> str:
+        """Name of the net; loads it.
+
+        Raises:
+            NetError: as in `warm_up`.
+        """
+        return self._resources.evaluator.name
 
     def set_memory(self, max_bytes: int | None) -> None:
         """Limit the private memory of the process; the tree follows at the next search. None, 0: no limit."""
         self.config = self.config.replace(memory_bytes=max_bytes or None)
+        self._resources.set_memory(max_bytes)
 
     def clear_tree(self) -> None:
-        """Forget all that was searched."""
+        """Forget all that was searched and evaluated."""
+        self._last = None
+        self._resources.clear()
 
     def warm_up(self) -> None:
         """Load the net and evaluate once, so that the first move loses no time.
 
         Raises:
             NetError: the net is missing, damaged or foreign.
+            ConfigError: an override of a search parameter is unknown or bad.
         """
+        with contextlib.suppress(ModuleNotFoundError):
+            _ = self._resources.search
+        gc.freeze()  # what is loaded stays; collections in mid-search need not look at it
 
     def close(self) -> None:
         """Give memory back. The engine cannot be used afterwards."""
+        self.stop()
+        self._resources.close()
 
 
 def _make_board(width: int, height: int, rule: int) -> Board:

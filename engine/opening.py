@@ -21,7 +21,7 @@ def empty_board_point(board: Board) -> int | None:
 
 
 def swap2_position(board: Board, stones: list[int]) -> Board:
-    """Return the position that a swap2 question is about: black, white, black, ... and the next colour to move.
+    """Return the position that a swap2 question is about: black, white, black, ...; the next colour to move.
 
     Args:
         board: gives size and rule.

@@ -87,7 +87,7 @@ def _check_batch(evaluator: Evaluator, planes: Planes, keys: Keys) -> tuple[np.n
     policy, wdl = evaluator.evaluate(planes, keys)
     if policy.shape != (batch, height * width) or wdl.shape != (batch, 3):
         raise NetError(
-            f"{evaluator.name} answers shapes {policy.shape} and {wdl.shape} for {batch} boards of {width}x{height}"
+            f"{evaluator.name} answers shapes {policy.shape}, {wdl.shape} for {batch} boards of {width}x{height}"
         )
     if policy.dtype != np.float32 or wdl.dtype != np.float32:
         raise NetError(f"{evaluator.name} answers {policy.dtype} and {wdl.dtype}, expected float32")

@@ -1,7 +1,7 @@
 """Nets in .onnx files, run by onnxruntime on one thread. The only module that imports onnxruntime.
 
-A net file takes `planes` float32 [B, C, H, W] with B, H and W free, and gives `policy` float32 [B, A] (logits)
-and `wdl` float32 [B, 3] (logits of win, draw, loss for the side to move). Its metadata names format, feature
+A net takes `planes` float32 [B, C, H, W] with B, H and W free, and gives `policy` float32 [B, A] (logits) and
+`wdl` float32 [B, 3] (logits of win, draw, loss for the side to move). Its metadata names format, feature
 version and origin; `describe` returns them.
 """
 

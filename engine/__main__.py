@@ -1,0 +1,42 @@
+"""Developer commands: python -m engine COMMAND [--help]."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from engine.errors import EngineError
+
+COMMANDS = {
+    "bench": ("engine.bench", "search fixed positions and print one signature of all trees"),
+    "speed": ("engine.speed", "measure net, search, rules and solver"),
+    "analyse": ("engine.analyse", "show the best moves of a position"),
+    "describe-net": ("engine.describe", "show what a net file says about itself, and check it"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit status: 0 done, 1 refused, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="python -m engine", description="Developer commands of the Tengen engine."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, summary) in COMMANDS.items():
+        home = importlib.import_module(module)
+        command = commands.add_parser(name, help=summary, description=home.__doc__)
+        home.add_arguments(command)
+        command.set_defaults(run=home.run)
+    args = parser.parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except EngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

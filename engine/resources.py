@@ -1,0 +1,109 @@
+"""What thinking needs and what costs memory: the net and the tree. Loaded late, sized by the limit."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from engine.config import SEARCH_PREFIX, EngineConfig, convert
+from engine.errors import ConfigError
+from engine.evaluator.base import Evaluator
+from engine.memory import UNLIMITED_BYTES, private_bytes, tree_bytes
+
+if TYPE_CHECKING:
+    from engine.search.mcts import Search
+    from engine.search.params import SearchParams
+
+UNKNOWN_PRIVATE_BYTES = 64 << 20
+"""Taken for interpreter, runtime and net where the system does not tell (derived: twice what Linux tells)."""
+
+
+class Resources:
+    """Owns evaluator and search of one engine."""
+
+    def __init__(self, config: EngineConfig, seed: int) -> None:
+        """Load nothing yet."""
+        self._config = config
+        self._seed = seed
+        self._evaluator: Evaluator | None = None
+        self._search: Search | None = None
+        self._memory_bytes = config.memory_bytes
+        self._held_bytes = UNKNOWN_PRIVATE_BYTES
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator; loaded on first use.
+
+        Raises:
+            NetError: the net is missing, damaged or foreign.
+        """
+        if self._evaluator is None:
+            from engine.evaluator.make import make_evaluator
+
+            self._evaluator = make_evaluator(self._config, self._seed)
+        return self._evaluator
+
+    @property
+    def search(self) -> Search:
+        """The search with its tree; made on first use, after the net, whose memory counts.
+
+        Raises:
+            NetError: as in `evaluator`.
+            ConfigError: an override of a search parameter is unknown or bad.
+        """
+        if self._search is None:
+            from engine.search.mcts import Search
+
+            params = search_params(self._config, self._seed)
+            if self._evaluator is None:
+                _ = self.evaluator
+            self._held_bytes = private_bytes() or UNKNOWN_PRIVATE_BYTES
+            self._search = Search(params, self._tree_bytes(), solver=self._config.solver)
+        return self._search
+
+    def set_memory(self, max_bytes: int | None) -> None:
+        """Limit the private memory of the process, bytes; None or 0: no limit."""
+        self._memory_bytes = max_bytes or None
+        if self._search is not None:
+            self._search.set_memory(self._tree_bytes())
+
+    def clear(self) -> None:
+        """Forget all that was searched and evaluated."""
+        from engine.evaluator.cache import CachedEvaluator
+
+        if self._search is not None:
+            self._search.clear()
+        if isinstance(self._evaluator, CachedEvaluator):
+            self._evaluator.clear()
+
+    def drop_search(self) -> None:
+        """Give up the tree, which may be damaged; the next use makes a new one."""
+        self._search = None
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._search = None
+        self._evaluator = None
+
+    def _tree_bytes(self) -> int:
+        limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
+        return tree_bytes(limit, self._held_bytes, self._config.cache_mib << 20)
+
+
+def search_params(config: EngineConfig, seed: int) -> SearchParams:
+    """Return the parameters of the search: defaults, then the overrides of the configuration.
+
+    Raises:
+        ConfigError: an override is unknown or not a number.
+    """
+    from engine.search.params import SearchParams
+
+    kinds = {f.name: type(f.default) for f in dataclasses.fields(SearchParams)}
+    values = {"seed": seed & 0x7FFF_FFFF}
+    for name, text in config.search.items():
+        if name not in kinds:
+            raise ConfigError(
+                f"unknown search parameter {SEARCH_PREFIX}{name}; known: {', '.join(sorted(kinds))}"
+            )
+        values[name] = convert(SEARCH_PREFIX + name, text, kinds[name])
+    return SearchParams(**values)
