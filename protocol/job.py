@@ -37,6 +37,7 @@ class Job:
     """How many best moves are wanted."""
     memory_bytes: int | None = None
     """As `Settings.memory`."""
+    new_game: bool = False
     clear_tree: bool = False
     wants_info: bool = False
     stop: threading.Event = field(default_factory=threading.Event, repr=False)

@@ -116,7 +116,7 @@ class Searcher:
             engine.clear_tree()
         if job.memory_bytes is not None and (job.memory_bytes or None) != engine.config.memory_bytes:
             engine.set_memory(job.memory_bytes or None)
-        if (engine.board.width, engine.board.height) != (job.width, job.height):
+        if job.new_game or (engine.board.width, engine.board.height) != (job.width, job.height):
             engine.new_game(job.width, job.height, job.rule)
         engine.set_position(job.stones, job.to_move, rule=job.rule)
         if job.kind == "swap2":

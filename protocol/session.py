@@ -77,6 +77,8 @@ class Session:
         self._waiting: deque[tuple[Command, float]] = deque()
         self._token = 0
         self._forget_tree = False
+        self._new_game = False
+        self._seen: frozenset[tuple[int, int]] = frozenset()  # stones that were last thought about
         self._at_once = False
         self._progress_s = float("-inf")
 
@@ -229,6 +231,7 @@ class Session:
         # On a square board row,column and x,y differ by a mirror only, which no rule can see.
         rows_first = self._dialect == "yixin" and start.width != start.height
         self._position = Position(start.width, start.height, rows_first=rows_first)
+        self._new_game = True
         self._settings.new_game()
         self._send(replies.OK)
 
@@ -238,7 +241,8 @@ class Session:
         assert self._position is not None
         self._cancel()
         self._position.clear()
-        self._forget_tree = True
+        self._seen = frozenset()
+        self._new_game = self._forget_tree = True
         self._settings.new_game()
         self._send(replies.OK)
 
@@ -284,20 +288,26 @@ class Session:
         self._send(replies.OK)
 
     def _set_board(self, board: Board, arrival_s: float) -> None:
-        word = "YXBOARD" if board.silent else "BOARD"
-        if not self._started(word):
-            return
-        assert self._position is not None
-        self._cancel()
         old = self._position
-        try:
-            position = from_board(old.width, old.height, board.stones, board.fault, rows_first=old.rows_first)
-        except BoardFault as fault:
-            self._send(error(str(fault)))
+        if old is None:
+            self._refuse(board, "BOARD before START")
             return
-        self._position = position
+        self._cancel()
+        try:
+            self._position = from_board(
+                old.width, old.height, board.stones, board.fault, rows_first=old.rows_first
+            )
+        except BoardFault as fault:
+            self._refuse(board, str(fault))
+            return
         if not board.silent:
             self._think("move", arrival_s)
+
+    def _refuse(self, board: Board, reason: str) -> None:
+        if board.silent:
+            self._log(f"YXBOARD refused: {reason}")
+        else:
+            self._send(error(reason))
 
     def _swap2(self, swap2: Swap2Board, arrival_s: float) -> None:
         if not self._started("SWAP2BOARD"):
@@ -350,10 +360,13 @@ class Session:
             limits=limits,
             arrival_s=arrival_s,
             memory_bytes=self._settings.memory(),
+            # Yixin-Board sends START before every move: only what does not go on is a new game.
+            new_game=self._new_game and not (self._seen and self._seen <= set(position.stones)),
             clear_tree=self._forget_tree,
             wants_info=kind in ("move", "nbest") and bool(self._settings.show_detail & 1),
         )
-        self._forget_tree = False
+        self._forget_tree = self._new_game = False
+        self._seen = frozenset(position.stones)
         return job
 
     def _think(self, kind: Kind, arrival_s: float, *, opening: tuple[int, ...] = (), n: int = 1) -> None:
@@ -385,7 +398,7 @@ class Session:
         if job.kind == "swap2":
             if job.opening:
                 return replies.SWAP
-            # In a corner, far from help: nearly balanced (the fallback of Rapfi, see docs of the protocol).
+            # Nearly balanced, since a corner helps nobody (an idea of Rapfi, https://github.com/dhbloo/rapfi).
             return (0, job.width + 2, 4 * job.width + 2)
         point = self._position.fallback(job.rule)
         assert point is not None, "a full board is refused before thinking"
@@ -403,7 +416,8 @@ class Session:
                 self._place(points[0])
             self._send(replies.moves(pairs))
         while self._waiting and self._job is None:
-            self.handle(*self._waiting.popleft())
+            command, arrival_s = self._waiting.popleft()
+            self.handle(command, max(arrival_s, self._thinker.now_s()))
         if self._job is None and job.kind != "swap2":
             self._ponder()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +23,7 @@ TREE_EXTRA_BYTES = 96 << 20
 size of interpreter, libraries and net)."""
 MAX_COUNT = 2**31 - 1
 """Counts from here on mean "no limit" (protocol: some managers send an unsigned -1)."""
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}\Z", re.ASCII)
 _YIXIN_RULES = {2: Rule.RENJU, 5: Rule.FREESTYLE, 6: Rule.FREESTYLE}
 _LIMIT_KEYS = frozenset(
     {"timeout_turn", "timeout_match", "time_left", "time_increment", "max_node", "max_depth"}
@@ -125,9 +127,9 @@ class Settings:
         )
 
     def charged_from_s(self, arrival_s: float) -> float:
-        """Return when the clock of a think command that arrived then was started."""
-        recent = 0.0 <= arrival_s - self.told_s <= CLOCK_STARTS_WITH_INFO_S
-        return self.told_s if recent else arrival_s
+        """Return when the clock of a think command that arrived then was started; each INFO counts once."""
+        told_s, self.told_s = self.told_s, float("-inf")
+        return told_s if 0.0 <= arrival_s - told_s <= CLOCK_STARTS_WITH_INFO_S else arrival_s
 
     def memory(self) -> int | None:
         """Return the memory that the process may use, bytes; 0: no limit; None: the engine's own choice."""
@@ -148,10 +150,7 @@ class Settings:
 
 
 def _integer(text: str) -> int | None:
-    try:
-        return int(text) if len(text) <= 20 and text.isascii() else None
-    except ValueError:
-        return None
+    return int(text) if _INTEGER.match(text) else None
 
 
 def _count(number: int) -> int | None:

@@ -1,0 +1,90 @@
+"""INFO keys, the match clock, when the clock of a move starts."""
+
+import pytest
+
+from engine import Rule
+from protocol.settings import UNTOLD_TURN_MS, Settings
+
+
+def told(*pairs: tuple[str, str], at_s: float = 10.0) -> Settings:
+    settings = Settings()
+    for key, value in pairs:
+        settings.apply(key, value, at_s)
+    return settings
+
+
+def test_nothing_told_gives_a_short_turn() -> None:
+    assert told().limits().turn_ms == UNTOLD_TURN_MS
+    assert told(("time_left", "2147483647")).limits().turn_ms == UNTOLD_TURN_MS
+
+
+def test_match_time_alone_means_no_turn_limit() -> None:
+    limits = told(("timeout_match", "60000"), ("time_left", "60000")).limits()
+    assert limits.turn_ms is None and limits.time_left_ms == 60000
+
+
+@pytest.mark.parametrize("value", ["", "abc", "1.5", "1_0", "٣", "0x10", "9" * 30])
+def test_unreadable_values_change_nothing(value: str) -> None:
+    settings = told(("timeout_turn", "7000"))
+    before = settings.limits()
+    changed = settings.apply("timeout_turn", value, 11.0)
+    assert not changed and settings.limits() == before
+
+
+def test_edge_values() -> None:
+    assert told(("timeout_turn", "0")).limits().turn_ms == 0
+    assert told(("time_left", "-50")).limits().time_left_ms == -50
+    assert told(("timeout_match", "0")).limits().match_ms is None
+    assert told(("max_node", "-1")).limits().max_nodes is None
+    assert told(("max_node", "4294967295")).limits().max_nodes is None
+    assert told(("max_node", "1000")).limits().max_nodes == 1000
+    assert told(("max_depth", "12")).limits().max_depth == 12
+    assert told(("time_increment", "500")).limits().increment_ms == 500
+    assert told(("max_memory", "0")).memory() == 0
+    assert told().memory() is None
+    assert told(("max_memory", "4611686018427387904")).memory() == 4611686018427387904
+
+
+def test_hash_size_is_never_more_than_the_memory_allowed() -> None:
+    assert (told(("hash_size", "1024")).memory() or 0) > 1 << 20
+    assert told(("hash_size", "99999999"), ("max_memory", "367001600")).memory() == 367001600
+    assert told(("hash_size", "0")).memory() is None
+
+
+@pytest.mark.parametrize(
+    ("mask", "dialect", "rule"),
+    [("0", "gomocup", Rule.FREESTYLE), ("1", "gomocup", Rule.STANDARD), ("4", "gomocup", Rule.RENJU),
+     ("8", "gomocup", Rule.CARO), ("9", "gomocup", Rule.STANDARD_CARO), ("2", "gomocup", Rule.FREESTYLE),
+     ("3", "gomocup", Rule.STANDARD), ("10", "gomocup", Rule.CARO), ("5", "gomocup", Rule.RENJU),
+     ("2", "yixin", Rule.RENJU), ("6", "yixin", Rule.FREESTYLE), ("1", "yixin", Rule.STANDARD),
+     ("-1", "gomocup", Rule.FREESTYLE), ("16", "gomocup", Rule.FREESTYLE)],
+)
+def test_rule_masks(mask: str, dialect: str, rule: Rule) -> None:
+    settings = told(("rule", mask))
+    assert settings.rule(dialect) is rule  # type: ignore[arg-type]
+    assert settings.continuous(dialect) == (dialect == "gomocup" and mask in ("2", "3", "10"))  # type: ignore[arg-type]
+
+
+def test_the_own_clock_runs_when_time_left_is_not_told() -> None:
+    settings = told(("timeout_match", "100000"))
+    assert settings.limits().time_left_ms == 100000
+    settings.used(3.0)
+    assert settings.limits().time_left_ms == 97000
+    settings.new_game()
+    assert settings.limits().time_left_ms == 100000
+
+
+def test_time_left_is_charged_until_it_is_told_again() -> None:
+    settings = told(("time_left", "100000"), ("time_increment", "1000"))
+    settings.used(5.0)
+    assert settings.limits().time_left_ms == 96000
+    settings.apply("time_left", "90000", 20.0)
+    assert settings.limits().time_left_ms == 90000
+
+
+def test_the_clock_starts_with_the_info_just_before_and_only_once() -> None:
+    settings = told(("time_left", "100000"), at_s=10.0)
+    assert settings.charged_from_s(10.3) == 10.0
+    assert settings.charged_from_s(10.4) == 10.4
+    settings.apply("time_left", "1", 20.0)
+    assert settings.charged_from_s(29.0) == 29.0  # frozen or typed by hand in between
