@@ -1,5 +1,6 @@
 # cython: language_level=3
 """Threat solver: what the search tree calls. Definitions of VCF and VCT stand in `_solver.pyx`."""
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine.rules._board cimport BoardState
@@ -36,6 +37,7 @@ cdef struct Child:          # of an open VCT node
     uint16_t point
     uint16_t distance
 
+@cython.final
 cdef class Solver:
     cdef FourEntry* four_table
     cdef ProofEntry* proof_table    # allocated by the first VCT
@@ -63,7 +65,7 @@ cdef class Solver:
         self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out, uint16_t* points
     ) noexcept nogil
     # Forget everything.
-    cdef void clear(self) noexcept nogil
+    cpdef void clear(self) noexcept nogil
 
     cdef FourEntry* find_four(self, uint64_t key) noexcept nogil
     cdef void keep_four(self, uint64_t key, int failed, int fours, int move, int64_t work) noexcept nogil

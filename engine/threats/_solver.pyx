@@ -33,6 +33,7 @@ The VCF search is depth-first with iterative deepening over the number of fours.
 position, the largest number of fours that failed and the smallest that won: facts, so that they hold for
 later calls with any budget. One node is one placement tried.
 """
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
@@ -138,6 +139,7 @@ cdef inline int blocks(const BoardState* b, int colour, uint16_t* out) noexcept 
     return n
 
 
+@cython.final
 cdef class Solver:
     """Solves forced wins; see the stub file for the contract of each method."""
 
@@ -159,7 +161,7 @@ cdef class Solver:
         free(self.moves)
         free(self.seen)
 
-    cdef void clear(self) noexcept nogil:
+    cpdef void clear(self) noexcept nogil:
         memset(self.four_table, 0, (self.mask + 1) * sizeof(FourEntry))
         if self.proof_table != NULL:
             memset(self.proof_table, 0, (self.mask + 1) * sizeof(ProofEntry))
