@@ -70,9 +70,7 @@ def test_overline_of_black_under_renju_is_a_foul_and_under_standard_nothing():
 )
 def test_incidents_of_a_brain_lose_and_are_counted(mode, kind):
     limits = BrainLimits(turn_ms=50, tolerance_ms=400)
-    config = MatchConfig(
-        a=f"{BRAIN} {mode}", b="random", limits=(limits, limits), games=1, random_stones=0
-    )
+    config = MatchConfig(a=f"{BRAIN} {mode}", b="random", limits=(limits, limits), games=1, random_stones=0)
     result = run_match(config)
     assert result.losses == 1 and dict(result.incidents[0]) == {kind: 1} and not result.incidents[1]
 

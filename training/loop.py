@@ -1,0 +1,331 @@
+"""The training loop: self-play, learning, export, measurement, promotion, again and again.
+
+Stages meet only in the run directory:
+
+    config.json      resolved settings         state.json       counters, standings, current net
+    records/         shards and journals       checkpoints/     of the learner
+    nets/            exports of the cycles     best.json        the promoted net (its files: best.*)
+    log.jsonl        one line an event         tensorboard/     the same as curves
+
+A cycle is: play so many positions, take the batches that bounded reuse allows, save, export, and, when it
+is time, measure. Workers keep their games in flight between cycles. Everything written is written atomically, the
+checkpoint before the state, so a kill costs the games in flight and the batches of one cycle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from training import gate
+from training.crew import Crew
+from training.evaluators import UNIFORM, save_weights
+from training.export import ExportError, Origin
+from training.learner import Learner
+from training.network import choose_device
+from training.records import write_atomically
+from training.run_config import RunConfig, cpu_count
+from training.runlog import Display, RunLog
+from training.worker import recover_journals
+
+_CHUNK = 8  # batches between two looks at the stop flag
+_KEEP_NETS = 60  # exports kept besides the measured ones
+
+
+@dataclass(slots=True)
+class State:
+    """What a run remembers besides weights and records."""
+
+    cycle: int = 0
+    games: int = 0
+    positions: int = 0
+    elapsed_s: float = 0.0
+    measured_s: float = 0.0
+    net: str = UNIFORM
+    measured: list[str] = field(default_factory=list)
+
+
+class Run:
+    """One training run in its directory."""
+
+    def __init__(
+        self, config: RunConfig, run_dir: Path, stopped: Callable[[], bool], display: Display
+    ) -> None:
+        """Open or continue a run.
+
+        Args:
+            config: settings, already stored.
+            run_dir: made when missing.
+            stopped: asked often; when true the run saves and returns.
+            display: progress for people.
+
+        Raises:
+            ValueError: a GPU was asked for by name and there is none.
+            training.checkpoint.CheckpointError: a checkpoint that does not fit the settings.
+        """
+        self.config, self.run_dir, self._stopped, self._display = config, run_dir, stopped, display
+        self.device = choose_device(config.device).type
+        for name in ("records", "nets"):
+            (run_dir / name).mkdir(parents=True, exist_ok=True)
+        self.workers = config.workers or (4 if self.device == "cuda" else cpu_count())
+        learner_config = config.learner
+        if self.device == "cpu" and self.workers > learner_config.threads:
+            learner_config = dataclasses.replace(learner_config, threads=self.workers)
+        self.log = RunLog(run_dir)
+        self.state = self._read_state()
+        self.standings = gate.read_standings(run_dir / "standings.json")
+        recovered = recover_journals(run_dir / "records")
+        if recovered:
+            self._say(f"recovered {recovered} games that a killed run had finished")
+        self.learner = Learner(learner_config, run_dir, self.device, self._say)
+        if self.learner.load():
+            self._say(f"continuing at cycle {self.state.cycle}, {self.learner.batches} batches")
+        self.learner.refresh()
+        self._started_s = time.monotonic() - self.state.elapsed_s
+        self._metrics: dict[str, float] = {}
+        self._mean_rate = 0.0
+
+    # --- the loop
+
+    def run(self) -> None:
+        """Train until the time is over or `stopped`."""
+        crew = Crew(
+            self.workers, self.run_dir, self.config.play, self.config.games,
+            self.config.seed * 1_000_003 + self.state.cycle, self.device,
+        )  # fmt: skip
+        self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
+        try:
+            while not self._over():
+                self._cycle(crew)
+            if not self._stopped():
+                self._measure(crew)
+        finally:
+            crew.close()
+            self._save()
+            self.log.event("stop", cycle=self.state.cycle)
+            self.log.close()
+
+    def elapsed_s(self) -> float:
+        """Return seconds of training, resumed parts together."""
+        return time.monotonic() - self._started_s
+
+    def progress(self) -> float:
+        """Return the share of the run that is done, 0 to 1; 0 for a run without an end."""
+        if self.config.total_positions:
+            return min(1.0, self.state.positions / self.config.total_positions)
+        if not self.config.minutes:
+            return 0.0
+        return min(1.0, self.elapsed_s() / (60 * self.config.minutes))
+
+    def _over(self) -> bool:
+        over = bool(self.config.minutes) and self.elapsed_s() >= 60 * self.config.minutes
+        full = bool(self.config.total_positions) and self.state.positions >= self.config.total_positions
+        return over or full or self._stopped()
+
+    def _cycle(self, crew: Crew) -> None:
+        config, state = self.config, self.state
+        state.cycle += 1
+        small = bool(config.small_share) and self.progress() < config.small_share
+        # The first nets are poor: short cycles replace them soon.
+        positions = min(config.cycle_positions, max(config.cycle_positions // 4, 1000) * state.cycle)
+        self._stage = "self-play"
+        counters, seconds = crew.play(
+            state.cycle, self._play_net(), config.mix(small), positions, self._show_play, self._stopped
+        )
+        state.games += counters.games
+        state.positions += counters.moves
+        rates = {
+            "positions_per_s": counters.moves / max(seconds, 1e-9),
+            "evaluations_per_s": counters.evaluations / max(seconds, 1e-9),
+            "simulations_per_s": counters.simulations / max(seconds, 1e-9),
+            "evaluated_share": counters.evaluations / max(counters.simulations, 1),
+            "rejected_openings": counters.rejected / max(counters.openings, 1),
+            "games": float(counters.games),
+        }
+        self._mean_rate = rates["positions_per_s"]
+        self.log.event("play", cycle=state.cycle, seconds=seconds, **rates)
+        self.learner.refresh()
+        self._learn()
+        self._save()
+        if self.learner.batches and not self._stopped():
+            self._export()
+            if self.elapsed_s() - state.measured_s >= 60 * config.evaluation.every_minutes:
+                self._measure(crew)
+        self._save_state()
+
+    def _learn(self) -> None:
+        learner = self.learner
+        if self.learner.window.seen < self.config.learner.window_min:
+            return
+        self._stage = "learning"
+        budget, started_s = learner.allowance(), time.monotonic()
+        total: dict[str, float] = {}
+        done = 0
+        while done < budget and not self._stopped():
+            learner.progress = self.progress()
+            n = min(_CHUNK, budget - done)
+            for name, value in learner.step(n).items():
+                total[name] = total.get(name, 0.0) + n * value
+            done += n
+            self._show(f"batch {done}/{budget}")
+        if done:
+            self._metrics = {name: value / done for name, value in total.items()}
+            self._metrics |= {"batches": float(learner.batches), "samples": float(learner.samples)}
+            rate = done * self.config.learner.batch / max(1e-9, time.monotonic() - started_s)
+            self.log.event("learn", cycle=self.state.cycle, samples_per_s=rate, **self._metrics)
+
+    def _export(self) -> None:
+        """Export the averaged net; a refused export leaves the old one in use."""
+        name = f"c{self.state.cycle:06d}"
+        origin = Origin(
+            training_steps=self.learner.batches,
+            games=self.state.games,
+            positions=self.state.positions,
+            description=f"Cycle {self.state.cycle} of the run {self.run_dir.name}",
+            data=f"Self-play from zero: {self.state.games} games, {self.state.positions} positions.",
+            sizes=self._side_range(),
+            rules=tuple(rule for rule, _ in self.config.mix(False).rules),
+        )
+        started_s = time.monotonic()
+        try:
+            exported = self.learner.export(self.run_dir / "nets", name, origin)
+        except ExportError as error:
+            self._say(f"cycle {self.state.cycle}: {error}")
+            self.log.event("refused", cycle=self.state.cycle, reason=str(error))
+            return
+        if self.device == "cuda":
+            net = self.run_dir / "nets" / f"{name}.pt"
+            save_weights(self.learner.averaged, net, exported.net_id)
+        else:
+            net = exported.int8 if self.config.precision == "int8" else exported.fp32
+        self.state.net = net.name
+        self.log.event(
+            "export", cycle=self.state.cycle, net=net.name, net_id=exported.net_id,
+            seconds=time.monotonic() - started_s, **exported.differences,
+        )  # fmt: skip
+        self._tidy_nets()
+
+    def _measure(self, crew: Crew) -> None:
+        """Play the current net against its yardsticks and the best net; promote it when it is good enough."""
+        if self.state.net == UNIFORM or self._stopped():
+            return
+        self._stage = "measuring"
+        name = self.state.net.partition(".")[0]
+        if name in self.state.measured:
+            return
+        folder = self.run_dir / "nets"
+        suffix = self.state.net.partition(".")[2]
+        nets = {n: str(folder / f"{n}.{suffix}") for n in [*self.state.measured, name]}
+        nets = {n: path for n, path in nets.items() if Path(path).exists()}
+        seed = self.config.seed * 7919 + self.state.cycle
+        promote = not self.standings.best
+        for planned in gate.plan(self.config.evaluation, self.standings, name, nets, seed):
+            self._show(f"{name} against {planned.spec.b.name} on {planned.spec.width}")
+            result = crew.arena(planned.spec, self._stopped)
+            if self._stopped():
+                return
+            line = gate.record(self.standings, planned, result)
+            self.log.event("match", cycle=self.state.cycle, **line)
+            self._say(
+                f"{name} against {line['b']} on {line['size']}x{line['size']}: {line['score']:.3f} "
+                f"[{line['low']:.3f}, {line['high']:.3f}] in {line['games']} games"
+            )
+            if planned.decides:
+                promote = line["score"] >= self.config.evaluation.threshold
+        self.state.measured.append(name)
+        self.state.measured_s = self.elapsed_s()
+        if promote:
+            self._promote(name)
+        ratings = self.standings.ratings()
+        self.log.event(
+            "ratings", cycle=self.state.cycle, net=name, promoted=promote, best=self.standings.best,
+            elo={n: [round(e, 1), round(h, 1)] for n, (e, h) in ratings.items()},
+        )  # fmt: skip
+        data = json.dumps(dataclasses.asdict(self.standings), indent=1).encode()
+        write_atomically(self.run_dir / "standings.json", data)
+
+    def _promote(self, name: str) -> None:
+        """Make a net the best one: copy its files, then swing the pointer."""
+        self.standings.best = name
+        elo = self.standings.ratings().get(name, (0.0, 0.0))
+        for suffix in ("int8.onnx", "fp32.onnx", "md", "pt"):
+            source = self.run_dir / "nets" / f"{name}.{suffix}"
+            if source.exists():
+                target = self.run_dir / f"best.{suffix}"
+                shutil.copyfile(source, target.with_suffix(".tmp"))
+                os.replace(target.with_suffix(".tmp"), target)
+        pointer = {
+            "net": name, "elo": elo[0], "elo_half_width": elo[1], "cycle": self.state.cycle,
+            "games": self.state.games, "positions": self.state.positions, "batches": self.learner.batches,
+        }  # fmt: skip
+        write_atomically(self.run_dir / "best.json", json.dumps(pointer, indent=1).encode())
+        self._say(f"promoted {name}, Elo {elo[0]:+.0f} +- {elo[1]:.0f}")
+
+    # --- files
+
+    def _play_net(self) -> str:
+        """Return the evaluator that self-play uses now."""
+        net = self.state.net
+        if self.config.self_play_net == "best" and self.standings.best:
+            net = f"{self.standings.best}.{net.partition('.')[2]}"
+        path = self.run_dir / "nets" / net
+        return str(path) if net != UNIFORM and path.exists() else UNIFORM
+
+    def _side_range(self) -> tuple[int, int]:
+        sizes = self.config.mix(False).sizes + (
+            self.config.mix(True).sizes if self.config.small_share else ()
+        )
+        sides = [side for width, height, _ in sizes for side in (width, height)]
+        return min(sides), max(sides)
+
+    def _tidy_nets(self) -> None:
+        """Delete old exports that nobody will play again."""
+        folder = self.run_dir / "nets"
+        keep = {*self.state.measured, self.standings.best}
+        names = sorted({path.name.partition(".")[0] for path in folder.glob("c*.*")})
+        for name in [n for n in names if n not in keep][:-_KEEP_NETS]:
+            for path in folder.glob(f"{name}.*"):
+                path.unlink()
+
+    def _read_state(self) -> State:
+        path = self.run_dir / "state.json"
+        state = State(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else State()
+        # A cycle that was killed half-way may have left shards; its name must not be used again.
+        cycles = [int(p.name[:6]) for p in (self.run_dir / "records").glob("[0-9]*") if p.name[:6].isdigit()]
+        state.cycle = max([state.cycle, *cycles])
+        return state
+
+    def _save(self) -> None:
+        if self.learner.batches:
+            self.learner.save()
+        self._save_state()
+
+    def _save_state(self) -> None:
+        self.state.elapsed_s = self.elapsed_s()
+        data = json.dumps(dataclasses.asdict(self.state), indent=1).encode()
+        write_atomically(self.run_dir / "state.json", data)
+
+    # --- for people
+
+    _stage = ""
+
+    def _say(self, text: str) -> None:
+        self._display.say(text)
+
+    def _show_play(self, games: int, positions: int) -> None:
+        self._show(f"{games} games, {positions} positions")
+
+    def _show(self, detail: str) -> None:
+        left_s = max(0.0, 60 * self.config.minutes - self.elapsed_s()) if self.config.minutes else None
+        elo = self.standings.ratings().get(self.standings.best) if self.standings.best else None
+        self._display.status(
+            stage=self._stage, detail=detail, cycle=self.state.cycle, games=self.state.games,
+            positions=self.state.positions, rate=self._mean_rate, metrics=self._metrics,
+            elo=elo[0] if elo else None, left_s=left_s,
+        )  # fmt: skip

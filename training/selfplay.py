@@ -1,0 +1,121 @@
+"""Train a net from zero by self-play: the whole loop in one command.
+
+    python -m training.selfplay --run-dir runs/mine --preset laptop --minutes 60
+
+Ctrl-C finishes cleanly; the same command continues a run. Settings of a run that exists are those it was
+started with, changed by --set. `--bench` measures the speed of self-play instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from training.config import ConfigError
+from training.run_config import PRESETS, RunConfig, make_config, read_stored, store_config
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.selfplay",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"Settings of --set and their meaning:\n{RunConfig.__doc__}",
+    )
+    parser.add_argument("--run-dir", type=Path, default=Path("runs/default"), help="folder (runs/default)")
+    parser.add_argument("--preset", choices=sorted(PRESETS), help="settings of a new run (laptop)")
+    parser.add_argument("--minutes", type=float, help="length of the run, resumed parts together; 0: no end")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="of self-play and learner")
+    parser.add_argument("--workers", type=int, help="self-play processes; 0: one a core")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting (repeatable)"
+    )
+    parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
+    parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
+    parser.add_argument("--net", action="append", default=[], help="net file for --bench (repeatable)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement of --bench (20)")
+    return parser.parse_args(argv)
+
+
+def _config(args: argparse.Namespace) -> tuple[str, RunConfig]:
+    stored = None if args.bench else read_stored(args.run_dir / "config.json")
+    if stored and args.preset and args.preset != stored[0]:
+        raise ConfigError(f"{args.run_dir} was started with --preset {stored[0]}; leave --preset away")
+    preset = stored[0] if stored else args.preset or "laptop"
+    overrides = list(args.set)
+    for name in ("minutes", "device", "workers"):
+        if getattr(args, name) is not None:
+            overrides.append(f"{name}={getattr(args, name)}")
+    return preset, make_config(preset, overrides, stored[1] if stored else None)
+
+
+class _Lock:
+    """Keeps a second process out of a run directory, where the system can lock files."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115
+        if os.name == "posix":
+            import fcntl
+
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ConfigError(f"another process trains in {path.parent}") from error
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
+    args = _arguments(argv)
+    try:
+        preset, config = _config(args)
+        if args.show_config:
+            import json
+
+            print(json.dumps(dataclasses.asdict(config), indent=1))
+            return 0
+        if args.bench:
+            from training.bench import bench
+
+            return bench(config, args.net, args.seconds)
+        return _train(args.run_dir, preset, config)
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, ConfigError) else 1
+
+
+def _train(run_dir: Path, preset: str, config: RunConfig) -> int:
+    from training.network import choose_device
+
+    choose_device(config.device)  # refuse a missing GPU before anything is written
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lock = _Lock(run_dir / "lock")
+    store_config(run_dir / "config.json", preset, config)
+    from training.loop import Run
+    from training.runlog import Display
+
+    stop = False
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal stop
+        if stop:
+            signal.signal(number, signal.SIG_DFL)
+        stop = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    display = Display()
+    run = Run(config, run_dir, lambda: stop, display)
+    run.run()
+    word = "stopped" if stop else "finished"
+    display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {run_dir}")
+    del lock
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
