@@ -141,9 +141,10 @@ class Tree:
     def proof_move(self) -> int:
         """Point that proves a won root, or the stubborn block of a root lost by rule; -1 if there is none."""
     def top_two(self) -> tuple[int, int, float, int]:
-        """Point, visits and Q of the move to play by visits, and the visits of the next one; (-1, 0, 0.0, 0) early on.
+        """Point, visits and Q of the move to play by visits, and the visits of the next one; before the first
+        visit that with the highest prior, (-1, 0, 0.0, 0) without an expanded root.
 
-        Moves proven to lose do not count.
+        Moves proven to lose do not count, unless all are.
         """
     def open_moves(self) -> int:
         """Number of root moves that are not proven to lose."""

@@ -1344,7 +1344,8 @@ cdef class Tree:
         node = node_at(self, self.root)
         best = self.best_edge(node)
         if best < 0:
-            return (-1, 0, 0.0, 0)
+            self.ready_head(node)
+            return (moves_of(self, node)[node.n_visited], 0, node.value_sum / max(1, node.weight), 0)
         stats = stats_of(self, node)
         for i in range(node.n_visited):
             if i != best and stats[i].proven != PROVEN_LOSS and stats[i].visits > second:

@@ -31,10 +31,19 @@ class SearchParams:
     leaf_vcf_nodes: int = 60
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned: numbers.md,
     +100 Elo for 60 over 0, nothing for 300 over 60)."""
-    vcf_growth: int = 4
-    """A node is solved again whenever its visits have grown by this factor, with a budget grown alike (derived: the
-    solver's share of a simulation stays the same)."""
+    vcf_growth: int = 3
+    """A node is solved again when its visits have grown by the square of this factor, with a budget grown by it
+    (derived: the solver's share of a simulation falls with visits)."""
     max_vcf_nodes: int = 20_000
     """Largest such budget (derived: 5 ms at 4 million placements a second)."""
+    root_solver_nodes: int = 160
+    """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth of the
+    time at 200 us a simulation and 4 million placements a second)."""
+    solver_table_log2: int = 16
+    """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
+    rival_visits: float = 0.4
+    """Share of the most visited move's visits that a move needs to be played in its place (tuned: not yet)."""
+    value_spread: float = 0.6
+    """Standard deviation of single evaluations, for that comparison (tuned: not yet)."""
     seed: int = 0
     """Of the tree's own generator (root noise)."""

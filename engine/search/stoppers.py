@@ -35,6 +35,8 @@ class SearchState:
     """The tree has no room at all; simulations change nothing any more."""
     pv_length: int = 0
     """Plies of the principal variation."""
+    max_slice: int = 1 << 30
+    """A stopper may lower it to the number of simulations after which it wants to be asked again."""
 
 
 class Stopper(Protocol):
@@ -105,7 +107,9 @@ class NodeLimit:
         self.simulations = simulations
 
     def should_stop(self, state: SearchState) -> str | None:
-        return "node limit" if state.simulations >= self.simulations else None
+        left = self.simulations - state.simulations
+        state.max_slice = min(state.max_slice, left)
+        return "node limit" if left <= 0 else None
 
 
 class DepthLimit:

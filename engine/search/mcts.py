@@ -1,0 +1,287 @@
+"""One search: simulations until a stopper says stop, proofs at the root beside them, and the choice of the move."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engine.encoding import N_PLANES
+from engine.evaluator.base import KERNEL_NONE, Evaluator
+from engine.rules._board import Board
+from engine.search import _tree
+from engine.search._tree import Tree
+from engine.search.params import SearchParams
+from engine.search.prover import RootProver
+from engine.search.result import MoveStats, Proof, SearchResult, Wdl
+from engine.search.stoppers import SearchState, Stopper
+from engine.threats._solver import Solver
+
+INFO_INTERVAL_S = 0.5
+"""How often a running search reports (derived: a human reads no faster)."""
+KERNEL_SLICE_S = 0.001
+"""How long the kernel runs before stoppers are asked again (derived: far below any deadline's margin)."""
+LOOK_EVERY = 16
+"""Simulations between looks at the root for the stoppers, with a net (derived: 2 us of 16 x 200 us)."""
+PV_MOVES = 8
+"""How many moves of a result carry their principal variation (derived: nobody reads more)."""
+
+_PROOFS: dict[int, Proof | None] = {
+    _tree.PROVEN_NONE: None,
+    _tree.PROVEN_WIN: "win",
+    _tree.PROVEN_LOSS: "loss",
+    _tree.PROVEN_DRAW: "draw",
+}
+_EXACT: dict[Proof, Wdl] = {"win": (1.0, 0.0, 0.0), "draw": (0.0, 1.0, 0.0), "loss": (0.0, 0.0, 1.0)}
+
+
+class Search:
+    """Searches positions of a game, one after the other, and keeps what it learned between them."""
+
+    def __init__(
+        self,
+        params: SearchParams | None = None,
+        memory_bytes: int = 256 << 20,
+        *,
+        solver: bool = True,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make a search with an empty tree.
+
+        Args:
+            params: defaults if None.
+            memory_bytes: bound of the tree's nodes and edges, at least 1 MiB; taken as it is needed.
+            solver: look for forced wins by fours and threes, at leaves and at the root.
+            now_s: the monotonic clock of the stoppers, in seconds.
+
+        Raises:
+            ValueError: too little memory.
+        """
+        self.params = params or SearchParams()
+        self._now_s = now_s
+        self._solver = Solver(self.params.solver_table_log2) if solver else None
+        self.tree = Tree(self.params, memory_bytes, self._solver)
+        self._prover: RootProver | None = None
+
+    def set_memory(self, memory_bytes: int) -> None:
+        """Bound the tree anew; a tree that is larger is forgotten."""
+        self.tree.memory_bytes = memory_bytes
+        if self.tree.memory_used > memory_bytes:
+            self.tree.trim()
+
+    def clear(self) -> None:
+        """Forget everything; memory stays for reuse."""
+        self.tree.clear()
+        if self._solver is not None:
+            self._solver.clear()
+
+    def search(
+        self,
+        board: Board,
+        evaluator: Evaluator,
+        stoppers: Sequence[Stopper],
+        on_info: Callable[[SearchResult], None] | None = None,
+    ) -> SearchResult:
+        """Search a position until a stopper answers, the root is proven, or memory allows nothing more.
+
+        At least one simulation is done, so that there is a move. The result depends on nothing but position,
+        tree, parameters and evaluator where all stoppers count simulations.
+
+        Args:
+            board: the position; it is copied.
+            evaluator: the net, or an evaluator of the kernel.
+            stoppers: asked after each simulation (after each slice of about a millisecond in the kernel).
+            on_info: receives the result so far about twice a second.
+
+        Raises:
+            ValueError: the game is over, or the evaluator's answer is not finite.
+        """
+        tree = self.tree
+        tree.set_root(board)
+        tree.reset_counters()
+        now_s = self._now_s()
+        state = SearchState(started_s=now_s, now_s=now_s)
+        self._prover = None
+        if self._solver is not None:
+            nodes = self.params.root_solver_nodes
+            if evaluator.kernel_kind != KERNEL_NONE:
+                nodes //= 40  # derived: a simulation without a net takes 1/40 of the time
+            self._prover = RootProver(self._solver, tree, board, nodes)
+
+        def stop_reason() -> str | None:
+            for stopper in stoppers:
+                reason = stopper.should_stop(state)
+                if reason is not None:
+                    return reason
+            return None
+
+        if evaluator.kernel_kind == KERNEL_NONE:
+            simulate = self._net_steps(board, evaluator)
+        else:
+            simulate = self._kernel_steps(evaluator, state)
+        info_s = now_s + INFO_INTERVAL_S
+        look = 0
+        while True:
+            alive = simulate()
+            state.now_s = now_s = self._now_s()
+            state.simulations = tree.simulations
+            state.evaluations = tree.evaluations
+            if state.simulations >= look or not alive:
+                look = state.simulations + LOOK_EVERY
+                self._look(state)
+            reason = stop_reason()
+            if reason is not None:
+                break
+            if not alive:
+                state.memory_full = tree.proven == _tree.PROVEN_NONE
+                reason = stop_reason() or ("memory" if state.memory_full else f"proven {state.proven}")
+                break
+            if self._prover is not None and self._prover.due(state.simulations):
+                self._prover.step(lambda: self._stops_now(state, stop_reason))
+                look = 0
+            if on_info is not None and now_s >= info_s:
+                info_s = now_s + INFO_INTERVAL_S
+                on_info(self.result(state, ""))
+        return self.result(state, reason)
+
+    def _stops_now(self, state: SearchState, stop_reason: Callable[[], str | None]) -> bool:
+        state.now_s = self._now_s()
+        return stop_reason() is not None
+
+    def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[], bool]:
+        """Return a function that does one simulation and tells whether another one is possible."""
+        planes = np.zeros((1, N_PLANES, board.height, board.width), dtype=np.float32)
+        keys = np.zeros(1, dtype=np.uint64)
+        select, expand, evaluate = self.tree.select, self.tree.expand, evaluator.evaluate
+        leaf, solved = _tree.LEAF, _tree.SOLVED
+
+        def step() -> bool:
+            status = select(planes, keys)
+            if status == leaf:
+                policy, wdl = evaluate(planes, keys)
+                expand(policy, wdl)
+                return True
+            return status == solved
+
+        return step
+
+    def _kernel_steps(self, evaluator: Evaluator, state: SearchState) -> Callable[[], bool]:
+        """Return a function that lets the kernel run for about a millisecond; tells whether it can go on."""
+        kind, seed = evaluator.kernel_kind, evaluator.kernel_seed
+        wanted = 1
+
+        def step() -> bool:
+            nonlocal wanted
+            slice_ = max(1, min(wanted, state.max_slice))
+            begin_s = self._now_s()
+            done = self.tree.run(slice_, kind, seed)
+            took_s = self._now_s() - begin_s
+            if took_s < KERNEL_SLICE_S / 2:
+                wanted = min(1024, 2 * wanted)
+            elif took_s > KERNEL_SLICE_S:
+                wanted = max(1, wanted // 2)
+            state.max_slice = 1 << 30
+            return done == slice_
+
+        return step
+
+    def _look(self, state: SearchState) -> None:
+        """Bring what the stoppers see of the root up to date."""
+        tree = self.tree
+        state.proven = _PROOFS[tree.proven]
+        point, state.best_visits, state.best_q, state.second_visits = tree.top_two()
+        if state.proven is not None:
+            proof = tree.proof_move()
+            point = proof if proof >= 0 else point
+            state.best_q = tree.wdl[0] - tree.wdl[2]
+        state.best_point = point
+        state.single_move = state.proven is None and tree.open_moves() == 1
+        state.pv_length = len(tree.pv())
+
+    def result(self, state: SearchState, reason: str) -> SearchResult:
+        """Return what the tree knows now."""
+        tree = self.tree
+        candidates = self._candidates()
+        proven = _PROOFS[tree.proven]
+        pv = candidates[0].pv
+        if proven is not None and self._prover is not None:
+            pv = self._prover.line or self._prover.extended(pv, tree.distance)
+        done = max(1, tree.simulations)
+        return SearchResult(
+            point=pv[0],
+            wdl=tree.wdl,
+            visits=tree.visits,
+            simulations=tree.simulations,
+            evaluations=tree.evaluations,
+            depth_mean=tree.depth_sum / done,
+            depth_max=tree.depth_max,
+            pv=pv,
+            proven=proven,
+            distance=tree.distance if proven is not None else None,
+            elapsed_s=self._now_s() - state.started_s,
+            stop_reason=reason,
+            candidates=candidates,
+        )
+
+    def _candidates(self) -> tuple[MoveStats, ...]:
+        """Return all root moves, best first."""
+        tree = self.tree
+        root_wdl, root_q = tree.wdl, tree.wdl[0] - tree.wdl[2]
+        moves = tree.moves()
+        proof = tree.proof_move()
+        if len(moves) == 0:  # proven by the position itself
+            proven = _PROOFS[tree.proven]
+            return (MoveStats(proof, 0, 1.0, root_q, root_wdl, proven, tree.distance, tuple(tree.pv())),)
+        columns = zip(
+            moves.tolist(), tree.edge_visits().tolist(), tree.priors().tolist(), tree.edge_q().tolist(),
+            tree.edge_draw().tolist(), tree.edge_proven().tolist(), tree.edge_distance().tolist(), strict=True,
+        )  # fmt: skip
+        stats = []
+        for point, visits, prior, q, draw, code, distance in columns:
+            proven = _PROOFS[code]
+            wdl = root_wdl
+            if proven is not None:
+                wdl = _EXACT[proven]
+            elif visits > 0:
+                wdl = ((1 - draw + q) / 2, draw, (1 - draw - q) / 2)
+            else:
+                q = root_q
+            stats.append(MoveStats(point, visits, prior, q, wdl, proven, distance if proven else None, (point,)))
+        stats.sort(key=_rank)
+        stats = self._prefer_better(stats)
+        if proof >= 0:
+            stats.sort(key=lambda move: move.point != proof)
+        return tuple(
+            MoveStats(m.point, m.visits, m.prior, m.q, m.wdl, m.proven, m.distance, tuple(tree.pv(m.point)))
+            if i < PV_MOVES and m.visits > 0 else m
+            for i, m in enumerate(stats)
+        )  # fmt: skip
+
+    def _prefer_better(self, ranked: list[MoveStats]) -> list[MoveStats]:
+        """Put a move in front of the most visited one if even a pessimist takes its value for higher.
+
+        The idea of a lower confidence bound is Leela Zero's
+        (https://github.com/leela-zero/leela-zero/pull/2290); the spread of single values is taken as known.
+        """
+        best = ranked[0]
+        if best.proven is not None or best.visits == 0:
+            return ranked
+        rivals = [m for m in ranked if m.visits >= self.params.rival_visits * best.visits and m.proven != "loss"]
+
+        def pessimistic(move: MoveStats) -> float:
+            return move.q - (0.0 if move.proven else self.params.value_spread / float(np.sqrt(move.visits)))
+
+        chosen = max(rivals, key=pessimistic)
+        if chosen is best or pessimistic(chosen) <= pessimistic(best):
+            return ranked
+        return [chosen, *(m for m in ranked if m is not chosen)]
+
+
+def _rank(move: MoveStats) -> tuple[float, ...]:
+    """Sort key: wins by distance, then by visits, then losses, the longest first."""
+    if move.proven == "win":
+        return (0, move.distance or 0)
+    if move.proven == "loss":
+        return (2, -(move.distance or 0), -move.visits, -move.prior)
+    return (1, -move.visits, -move.q, -move.prior, move.point)

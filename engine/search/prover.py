@@ -1,0 +1,109 @@
+"""Proofs at the root: the solver with large budgets, beside the simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.rules._board import EMPTY, Board
+from engine.search import _tree
+from engine.search._tree import Tree
+from engine.threats._solver import Solver
+from engine.threats.solution import Solution, Verdict
+
+FIRST_VCF_NODES = 20_000
+"""Budget of the first VCF calls (derived: 5 ms at 4 million placements a second)."""
+FIRST_VCT_NODES = 5_000
+"""Budget of the first VCT calls (derived: as above, VCT nodes being dearer)."""
+GROWTH = 4
+"""Factor between a question's budgets."""
+MAX_NODES = 100_000_000
+"""A question that costs more is given up (derived: half a minute)."""
+LINE_NODES = 200_000
+"""Budget for the line of a proven win."""
+
+
+@dataclass(slots=True)
+class _Question:
+    kind: str
+    own: bool
+    budget: int
+
+
+class RootProver:
+    """Asks the solver about one root: own wins first, then which moves stop the opponent's.
+
+    A question without an answer is asked again with a larger budget. What may be spent grows with the
+    simulations, so that searches limited in simulations do the same everywhere.
+    """
+
+    def __init__(self, solver: Solver, tree: Tree, board: Board, nodes_a_simulation: int) -> None:
+        """Begin with a new root.
+
+        Args:
+            nodes_a_simulation: placements that each simulation allows the solver.
+        """
+        self._solver = solver
+        self._tree = tree
+        self._board = board.copy()
+        self._nodes_a_simulation = nodes_a_simulation
+        self._spent = 0
+        self._questions = [
+            _Question("vcf", True, FIRST_VCF_NODES),
+            _Question("vcf", False, FIRST_VCF_NODES),
+            _Question("vct", True, FIRST_VCT_NODES),
+            _Question("vct", False, FIRST_VCT_NODES),
+        ]
+        self._first_round = len(self._questions)
+        self.line: tuple[int, ...] = ()
+        """Proof line of a win that was found here."""
+
+    def due(self, simulations: int) -> bool:
+        """Return whether the solver has something to do now; the first round of questions always is."""
+        if not self._questions or self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
+            return False
+        return self._first_round > 0 or self._spent <= self._nodes_a_simulation * simulations
+
+    def step(self, stops: Callable[[], bool]) -> None:
+        """Ask one question and act on the answer.
+
+        Args:
+            stops: whether the search is over; ends the call early.
+        """
+        self._first_round -= 1
+        question = self._questions.pop(0)
+        attacker = self._board.to_move if question.own else 1 - self._board.to_move
+        answer = self._solver.solve(self._board, question.kind, attacker, question.budget, stops)
+        self._spent += answer.nodes
+        if answer.verdict is Verdict.UNKNOWN:
+            question.budget *= GROWTH
+            if question.budget <= MAX_NODES:
+                self._questions.append(question)
+        elif answer.verdict is Verdict.WIN:
+            if question.own:
+                self.line = answer.line
+                self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])
+            else:
+                self._defend(answer)
+
+    def _defend(self, threat: Solution) -> None:
+        """Leave only those root moves that may stop a win which the opponent has after a pass."""
+        defences = set(threat.defences)
+        lost = [p for p in self._tree.moves().tolist() if p not in defences]
+        # The win may be delayed by what the move stops of it, not by the move alone: a lower bound.
+        self._tree.exclude(lost, threat.distance + 1)
+        self._questions = [q for q in self._questions if q.own]
+
+    def extended(self, pv: tuple[int, ...], distance: int) -> tuple[int, ...]:
+        """Return a proven win's line, with the solver's moves behind those of the tree."""
+        if len(pv) >= distance:
+            return pv
+        winner = self._board.to_move if self._tree.proven == _tree.PROVEN_WIN else 1 - self._board.to_move
+        known = pv[: len(pv) - (len(pv) + (winner != self._board.to_move)) % 2]  # up to a turn of the winner
+        board = self._board.copy()
+        for point in known:
+            board.place(point)
+        if board.winner != EMPTY or board.n_empty == 0:
+            return pv
+        answer = self._solver.solve(board, "vcf", winner, LINE_NODES)
+        return known + answer.line if answer.line else pv
