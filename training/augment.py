@@ -11,11 +11,6 @@ import numpy.typing as npt
 from engine.rules.geometry import symmetry_permutation
 
 
-def n_symmetries(width: int, height: int) -> int:
-    """Return 8 for a square, 4 for another rectangle (those that keep its shape)."""
-    return 8 if width == height else 4
-
-
 def transform(
     flat: npt.NDArray[np.float32], symmetries: npt.NDArray[np.integer], width: int, height: int
 ) -> npt.NDArray[np.float32]:

@@ -69,10 +69,10 @@ class LearnerConfig:
         loss: see `LossConfig`.
         batch: positions a batch.
         lr: peak learning rate of AdamW.
-        schedule: `constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of `total_batches`) or `kl` (as the
+        schedule: `constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the
             published gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every`
             batches ago, to stay near `kl_target`).
-        total_batches: length of the schedule; 0 keeps the peak rate (until `set_progress` says better).
+        total_batches: length of the schedule when nobody tells the learner its progress; 0: the peak rate.
         warmup: batches of linear warm-up.
         weight_decay: AdamW decay of convolution and dense weights (gains and biases have none).
         clip: largest gradient norm.
@@ -148,10 +148,7 @@ def from_mapping(kind: type[T], mapping: Mapping[str, Any], where: str = "") -> 
 
 def _checked(value: Any, hint: Any, path: str) -> Any:
     origin = typing.get_origin(hint)
-    if origin in (types.UnionType, typing.Union):
-        allowed = typing.get_args(hint)
-    else:
-        allowed = (hint,)
+    allowed = typing.get_args(hint) if origin in (types.UnionType, typing.Union) else (hint,)
     for option in allowed:
         if option is type(None) and value is None:
             return None

@@ -61,8 +61,8 @@ def compute(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss to minimise and its parts as detached scalars.
 
-    Parts: `policy` cross entropy, `policy_kl` (that minus the target's entropy), `target_entropy`, `entropy` of
-    the net's policy, `top1` (share of positions whose best point is the target's), `value` WDL cross entropy,
+    Parts: `policy` cross entropy, `policy_kl` (that minus the target's entropy), `target_entropy`, `entropy`
+    of the net's policy, `top1` (share of positions whose best point is the target's), `value` cross entropy,
     `value_mse` of win - loss against the result, `explained_variance`, `reply`, `soft`.
     """
     allowed, free = playable(planes)

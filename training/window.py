@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
-from training.augment import n_symmetries, transform
+from engine.rules.geometry import symmetries as symmetries_of
+from training.augment import transform
 from training.config import LearnerConfig
 from training.records import Flag, GameRecord, RecordError, list_shards, read_shards
 
@@ -173,7 +174,7 @@ class Window:
         )
         chunk_of = np.searchsorted(window.starts, chosen, side="right") - 1
         rows = [(window.chunks[k], int(i - window.starts[k])) for k, i in zip(chunk_of, chosen, strict=True)]
-        return assemble(rows, size, rng.integers(n_symmetries(*size), size=batch))
+        return assemble(rows, size, rng.integers(len(symmetries_of(*size)), size=batch))
 
     def state(self) -> dict[str, object]:
         """Return what `restore` needs: names of shards, not their contents."""

@@ -1,0 +1,129 @@
+"""The net: no size in it, masks, no state that differs between training and inference."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.unit.training_games import random_planes
+from training.config import NetConfig
+from training.network import Network, choose_device, parameter_groups, pool
+
+SMALL = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+    torch.manual_seed(5)
+
+
+def lively(config: NetConfig = SMALL) -> Network:
+    """A net whose heads answer something."""
+    model = Network(config)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(torch.randn_like(p) * 0.1)
+    return model
+
+
+@pytest.mark.parametrize(("width", "height"), [(5, 5), (9, 9), (20, 20), (22, 7)])
+def test_one_net_takes_every_size(width, height):
+    heads = lively()(torch.from_numpy(random_planes(1, 3, width, height)))
+    for logits in (heads.policy, heads.soft, heads.reply):
+        assert logits.shape == (3, width * height)
+    assert heads.wdl.shape == (3, 3)
+    assert all(t.dtype == torch.float32 for t in heads)
+
+
+def test_padding_with_a_mask_changes_nothing():
+    model = lively()
+    planes = torch.from_numpy(random_planes(2, 4, 9, 7))
+    padded = torch.zeros(4, 20, 12, 13)
+    padded[:, :, :7, :9] = planes
+    with torch.no_grad():
+        alone, inside = model(planes), model(padded, padded[:, :1])
+    for a, flat in zip(alone[:3], inside[:3], strict=True):
+        b = flat.reshape(4, 12, 13)
+        torch.testing.assert_close(a.reshape(4, 7, 9), b[:, :7, :9], rtol=1e-4, atol=1e-4)
+        assert (b[:, 7:] < -1e8).all()
+        assert (b[:, :, 9:] < -1e8).all()
+    torch.testing.assert_close(alone.wdl, inside.wdl, rtol=1e-4, atol=1e-4)
+
+
+def test_one_batch_may_mix_sizes():
+    model = lively()
+    small, large = (torch.from_numpy(random_planes(s, 1, s)) for s in (6, 10))
+    mixed = torch.zeros(2, 20, 10, 10)
+    mixed[0, :, :6, :6], mixed[1] = small[0], large[0]
+    with torch.no_grad():
+        together = model(mixed, mixed[:, :1]).wdl
+        torch.testing.assert_close(
+            together, torch.cat([model(small).wdl, model(large).wdl]), rtol=1e-4, atol=1e-4
+        )
+
+
+def test_training_mode_computes_the_same_as_inference_and_batch_mates_do_not_matter():
+    model = lively()
+    planes = torch.from_numpy(random_planes(3, 6))
+    with torch.no_grad():
+        training, inference = model.train()(planes), model.eval()(planes)
+        single = model(planes[2:3])
+    assert torch.equal(training.policy, inference.policy)
+    torch.testing.assert_close(single.wdl, inference.wdl[2:3], rtol=1e-4, atol=1e-5)
+    assert not list(model.buffers())
+
+
+def test_pooling_tells_the_size_of_the_board():
+    ones = [pool(torch.ones(1, 2, s, s), None) for s in (9, 15, 20)]
+    assert [round(float(p[0, 2]), 3) for p in ones] == [-0.64, 0.0, 0.778]
+    assert all(float(p[0, 0]) == 1 and float(p[0, 4]) == 1 for p in ones)
+
+
+def test_activations_keep_their_size_over_many_blocks():
+    model = Network(NetConfig(blocks=12, channels=16))
+    x = torch.relu(model.stem(torch.from_numpy(random_planes(4, 8, 15))))
+    before = x.square().mean().item()
+    for block in model.blocks:
+        x = block(x, None)
+    assert 0.3 < x.square().mean().item() / before < 10
+
+
+def test_the_whole_board_reaches_every_point_through_the_pooled_block():
+    """A change in one corner moves logits that are out of reach of the convolutions."""
+    planes = torch.from_numpy(random_planes(5, 1, 20))
+    other = planes.clone()
+    other[:, 1, 0, 0], other[:, 2, 0, 0] = 1 - other[:, 1, 0, 0], 0
+    with torch.no_grad():
+        moved = [
+            bool((m(planes).policy[0, -1] != m(other).policy[0, -1]).item())
+            for m in (lively(), lively(NetConfig(blocks=2, channels=16, pool_block=-1)))
+        ]
+    assert moved == [True, False]
+
+
+def test_gains_and_biases_do_not_decay():
+    decayed, plain = parameter_groups(Network(SMALL), 0.1)
+    assert decayed["weight_decay"] == 0.1
+    assert plain["weight_decay"] == 0.0
+    assert all(p.ndim <= 1 for p in plain["params"])
+
+
+def test_a_missing_gpu_asked_for_by_name_is_an_error():
+    if torch.cuda.is_available():
+        assert choose_device("auto").type == "cuda"
+    else:
+        assert choose_device("auto").type == "cpu"
+        with pytest.raises(ValueError, match="no CUDA GPU"):
+            choose_device("cuda")
+
+
+def test_bf16_channels_last_agrees_with_fp32():
+    model = lively()
+    planes = torch.from_numpy(random_planes(6, 16, 15))
+    with torch.no_grad():
+        exact = torch.softmax(model(planes).wdl, 1)
+        model.to(memory_format=torch.channels_last)
+        with torch.autocast("cpu", torch.bfloat16):
+            heads = model(planes.contiguous(memory_format=torch.channels_last))
+    assert heads.policy.dtype == torch.float32
+    assert np.abs(torch.softmax(heads.wdl, 1).numpy() - exact.numpy()).max() < 0.03

@@ -1,0 +1,332 @@
+"""Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
+
+Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
+own evaluator, compared, and only then renamed.
+
+Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H * W.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.encoding import FEATURE_VERSION
+from engine.evaluator.check import canary_batches, check_evaluator
+from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
+from engine.rules.rule import Rule
+from training.graph import Range, build
+from training.network import Network
+
+Planes = npt.NDArray[np.float32]
+_BINS = 4096
+
+
+class ExportError(RuntimeError):
+    """An export was refused; the message says which comparison failed and by how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerances:
+    """Largest differences that an export may show.
+
+    Attributes:
+        fp32_logit: of any policy logit between torch and the fp32 file.
+        fp32_wdl: of any chance between torch and the fp32 file.
+        int8_policy_kl: mean over positions of KL(fp32 || int8) in nats.
+        int8_utility: mean over positions of |win - loss| shift between fp32 and int8.
+        int8_utility_worst: the largest such shift of one position.
+    """
+
+    fp32_logit: float = 2e-3
+    fp32_wdl: float = 2e-4
+    int8_policy_kl: float = 0.03
+    int8_utility: float = 0.03
+    int8_utility_worst: float = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a net comes from, for metadata and card.
+
+    Attributes:
+        training_steps, games, positions: batches taken and data seen.
+        description: a sentence for the metadata.
+        data: how the games were made.
+        strength: what is known about its strength, with the evidence.
+        limits: what it should not be used for.
+        sizes: smallest and largest board side it was trained on.
+        rules: rules it was trained on.
+        created: ISO date.
+    """
+
+    training_steps: int = 0
+    games: int = 0
+    positions: int = 0
+    description: str = ""
+    data: str = "not stated"
+    strength: str = "not measured"
+    limits: str = "not stated"
+    sizes: tuple[int, int] = (5, 22)
+    rules: tuple[int, ...] = tuple(int(r) for r in Rule)
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Paths of an export and the differences that were measured (names as in `Tolerances`)."""
+
+    fp32: Path
+    int8: Path
+    card: Path
+    net_id: str
+    differences: dict[str, float]
+
+
+class _Histogram:
+    """Range of one activation over all batches."""
+
+    def __init__(self) -> None:
+        self.low = self.high = 0.0
+        self._values: list[npt.NDArray[np.float32]] = []
+
+    def add(self, value: Tensor) -> None:
+        flat = value.detach().float().flatten()
+        self.low, self.high = min(self.low, float(flat.min())), max(self.high, float(flat.max()))
+        step = max(1, flat.numel() // 50_000)
+        self._values.append(flat[::step].numpy().copy())
+
+    def best(self) -> Range:
+        """Return the range with the least mean square error; the tails may be cut off."""
+        values = np.concatenate(self._values)
+        counts, edges = np.histogram(values, bins=_BINS, range=(self.low, max(self.high, self.low + 1e-3)))
+        middle = (edges[:-1] + edges[1:]) / 2
+        best, error = Range.of(self.low, self.high), np.inf
+        for share in np.linspace(0.4, 1.0, 61):
+            r = Range.of(self.low * share, self.high * share)
+            level = np.clip(np.rint(middle / r.scale) + r.zero, 0, 255)
+            e = float((counts * ((level - r.zero) * r.scale - middle) ** 2).sum())
+            if e < error:
+                best, error = r, e
+        return best
+
+
+def calibrate(model: Network, batches: Iterable[Planes]) -> dict[str, Range]:
+    """Return the uint8 range of every activation that `graph.build` quantises.
+
+    Args:
+        model: the net, on the CPU.
+        batches: planes float32 [B, C, H, W] of real positions.
+    """
+    seen: dict[str, _Histogram] = {}
+
+    def note(name: str, value: Tensor) -> None:
+        seen.setdefault(name, _Histogram()).add(value)
+
+    handles = [
+        model.stem.register_forward_hook(lambda m, i, o: note("trunk0", F.relu(o))),
+        model.policy_out.register_forward_pre_hook(lambda m, i: note("policy_hidden", i[0])),
+        model.value_in.register_forward_hook(lambda m, i, o: note("value_board", F.relu(o))),
+    ]
+    for k, block in enumerate(model.blocks):
+        handles += [
+            block.register_forward_hook(lambda m, i, o, k=k: note(f"trunk{k + 1}", o)),
+            block.second.register_forward_pre_hook(lambda m, i, k=k: note(f"b{k}.middle", i[0])),
+            block.second.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.branch", o)),
+        ]
+        if block.pool is not None:
+            handles += [
+                block.first.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.before_pool", o)),
+                block.pool.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.pool_bias", o)),
+            ]
+    try:
+        with torch.inference_mode():
+            for planes in batches:
+                model(torch.from_numpy(planes))
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not seen:
+        raise ExportError("no positions to calibrate on")
+    return {"input": Range(1.0, 0), **{name: histogram.best() for name, histogram in seen.items()}}
+
+
+def weights_digest(model: Network) -> str:
+    """Return eight hex digits that name the weights."""
+    digest = hashlib.blake2b(digest_size=4)
+    for name, value in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(value.float().cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def export_net(
+    model: Network,
+    folder: Path | str,
+    name: str,
+    *,
+    calibration: Sequence[Planes],
+    origin: Origin | None = None,
+    tolerances: Tolerances | None = None,
+) -> Exported:
+    """Write `name`.fp32.onnx, `name`.int8.onnx and `name`.md into a folder, or nothing.
+
+    Args:
+        model: the net (usually the averaged one); it is read, not changed.
+        folder: made when missing.
+        name: of the files; the net id is this and a digest of the weights.
+        calibration: planes [B, C, H, W] of real positions, one array a board size; the first three quarters
+            calibrate, the others and the engine's canaries are compared.
+        origin: for metadata and card.
+        tolerances: see `Tolerances`.
+
+    Raises:
+        ExportError: a file does not compute what the net computes.
+        OSError: disk full.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    origin, tolerances = origin or Origin(), tolerances or Tolerances()
+    if not origin.created:
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        origin = replace(origin, created=today)
+    model = _on_cpu(model)
+    net_id = f"{name}-{weights_digest(model)}"
+    cut = max(1, len(calibration) * 3 // 4)
+    fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
+    ranges = calibrate(model, fit)
+    paths = {p: folder / f"{name}.{p}.onnx" for p in ("fp32", "int8")}
+    temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
+    try:
+        for precision, path in temporary.items():
+            metadata = _metadata(model, net_id, precision, origin)
+            built = build(model, metadata, ranges if precision == "int8" else None)
+            path.write_bytes(built.SerializeToString())
+        differences = compare(model, temporary["fp32"], temporary["int8"], held)
+        _refuse(differences, tolerances)
+        for precision, path in temporary.items():
+            os.replace(path, paths[precision])
+    finally:
+        for path in temporary.values():
+            path.unlink(missing_ok=True)
+    card = folder / f"{name}.md"
+    card.write_text(card_text(model, name, net_id, origin, differences), encoding="utf-8")
+    return Exported(paths["fp32"], paths["int8"], card, net_id, differences)
+
+
+def _on_cpu(model: Network) -> Network:
+    copy = Network(model.config)
+    copy.load_state_dict({k: v.detach().float().cpu() for k, v in model.state_dict().items()})
+    return copy.eval()
+
+
+def _metadata(model: Network, net_id: str, precision: str, origin: Origin) -> dict[str, str]:
+    return {
+        "tengen_format": NET_FORMAT,
+        "feature_version": str(FEATURE_VERSION),
+        "net_id": net_id,
+        "precision": precision,
+        "blocks": str(model.config.blocks),
+        "channels": str(model.config.channels),
+        "rules": ",".join(str(r) for r in origin.rules),
+        "sizes": f"{origin.sizes[0]}-{origin.sizes[1]}",
+        "training_steps": str(origin.training_steps),
+        "games": str(origin.games),
+        "created": origin.created,
+        "description": origin.description,
+    }
+
+
+def compare(model: Network, fp32: Path, int8: Path, positions: Sequence[Planes]) -> dict[str, float]:
+    """Return the differences between torch, fp32 file and int8 file (names as in `Tolerances`).
+
+    The fp32 file is compared on canaries and positions; the int8 file on the positions, since ranges that fit
+    real play say nothing about random stones.
+
+    Raises:
+        engine.errors.NetError: a file cannot be run or gives nonsense.
+    """
+    one, other = OnnxEvaluator(fp32), OnnxEvaluator(int8)
+    for evaluator in (one, other):
+        check_evaluator(evaluator)
+    logit = wdl = 0.0
+    divergence: list[Planes] = []
+    shift: list[Planes] = []
+    for planes in [*(batch for batch, _ in canary_batches()), *positions]:
+        keys = np.zeros(len(planes), np.uint64)
+        policy, chances = (a.copy() for a in one.evaluate(planes, keys))
+        with torch.inference_mode():
+            heads = model(torch.from_numpy(planes))
+        logit = max(logit, float(np.abs(heads.policy.numpy() - policy).max()))
+        wdl = max(wdl, float(np.abs(torch.softmax(heads.wdl, 1).numpy() - chances).max()))
+    for planes in positions:
+        keys = np.zeros(len(planes), np.uint64)
+        policy, chances = (a.copy() for a in one.evaluate(planes, keys))
+        small_policy, small_chances = other.evaluate(planes, keys)
+        free = (planes[:, 0] > 0) & (planes[:, 1] + planes[:, 2] == 0)
+        p, q = (_log_softmax(np.where(free.reshape(policy.shape), x, -1e9)) for x in (policy, small_policy))
+        divergence.append((np.exp(p) * (p - q)).sum(1))
+        shift.append(np.abs((chances - small_chances)[:, 0] - (chances - small_chances)[:, 2]))
+    shifts = np.concatenate(shift)
+    return {
+        "fp32_logit": logit,
+        "fp32_wdl": wdl,
+        "int8_policy_kl": float(np.concatenate(divergence).mean()),
+        "int8_utility": float(shifts.mean()),
+        "int8_utility_worst": float(shifts.max()),
+    }
+
+
+def _log_softmax(x: Planes) -> Planes:
+    x = x - x.max(axis=1, keepdims=True)
+    return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
+
+
+def _refuse(differences: dict[str, float], tolerances: Tolerances) -> None:
+    bad = [
+        f"{name} is {value:.2g}, allowed {getattr(tolerances, name):.2g}"
+        for name, value in differences.items()
+        if not value <= getattr(tolerances, name)
+    ]
+    if bad:
+        raise ExportError("export refused: " + "; ".join(bad))
+
+
+def card_text(model: Network, name: str, net_id: str, origin: Origin, differences: dict[str, float]) -> str:
+    """Return the card of a net, in Markdown."""
+    c, d = model.config, differences
+    parameters = sum(p.numel() for p in model.parameters())
+    rules = ", ".join(Rule(r).name.lower() for r in origin.rules)
+    return f"""# {name}
+
+{origin.description}
+
+| | |
+|---|---|
+| id | {net_id} |
+| created | {origin.created} |
+| shape | {c.blocks} blocks x {c.channels} channels, {parameters:,} parameters in training |
+| planes | feature version {FEATURE_VERSION} |
+| boards | {origin.sizes[0]} to {origin.sizes[1]} a side |
+| rules | {rules} |
+| training | {origin.training_steps:,} batches, {origin.games:,} games, {origin.positions:,} positions |
+| torch to fp32 file | logits within {d["fp32_logit"]:.1e}, chances within {d["fp32_wdl"]:.1e} |
+| fp32 to int8 file | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
+{d["int8_utility"]:.4f} on average, {d["int8_utility_worst"]:.3f} at worst |
+
+**Data.** {origin.data}
+
+**Strength.** {origin.strength}
+
+**Limits.** {origin.limits}
+"""
