@@ -355,8 +355,13 @@ class PiskvorkSeat(BrainSeat):
         return answer
 
     def take_back(self, position: Position, count: int) -> None:
-        """Undo what the brain has on its board: its own stones and those it was told of."""
-        for ply in range(len(position.moves) - 1, len(position.moves) - 1 - count, -1):
+        """Undo what the brain has on its board: its own stones and those it was told of.
+
+        If the brain is to move then, the opponent's stone before goes too: TURN will bring it again.
+        """
+        left = len(position.moves) - count
+        lowest = left - 1 if left > 0 and (left - 1) % 2 != self._colour() else left
+        for ply in range(len(position.moves) - 1, lowest - 1, -1):
             if ply == len(position.moves) - 1 and ply % 2 != self._colour():
                 continue  # the opponent's last stone was never sent
             x, y = position.moves[ply]
