@@ -76,7 +76,8 @@ def test_line(line: str, command: c.Command) -> None:
 @pytest.mark.parametrize(
     "line",
     ["START", "START abc", "START 1 2 3", "START 99999999999999999999", "RECTSTART 15", "TURN", "TURN 3",
-     "TURN a,b", "TURN 3,4,5", "TURN 3 4", "TURN 3,", "TAKEBACK x", "PLAY", "YXNBEST", "YXNBEST 0", "YXNBEST x", "DONE"],
+     "TURN a,b", "TURN 3,4,5", "TURN 3 4", "TURN 3,", "TAKEBACK x", "PLAY", "YXNBEST", "YXNBEST 0",
+     "YXNBEST x", "DONE"],
 )
 def test_malformed_line_names_its_command(line: str) -> None:
     found = parse_line(line)
