@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 
 from engine.search.stoppers import SearchState
 from engine.timing.budget import Budget, SearchLimits
@@ -21,7 +20,6 @@ class MoveControl:
 
     def __init__(
         self,
-        now_s: Callable[[], float],
         arrival_s: float,
         budget: Budget,
         limits: SearchLimits,
@@ -34,8 +32,7 @@ class MoveControl:
         """Begin a move.
 
         Args:
-            now_s: the clock.
-            arrival_s: when the command arrived, on that clock.
+            arrival_s: when the command arrived, on the clock of the search.
             budget: deadlines after arrival.
             limits: for node and depth limits.
             simulations: a limit of the configuration, besides that of the limits.
@@ -43,7 +40,6 @@ class MoveControl:
             stop: set by whoever wants the answer now; one is made if None.
             early: whether to stop before the deadline when the choice is clear.
         """
-        self.now_s = now_s
         self.arrival_s = arrival_s
         self.early = early
         self.best_point: int | None = None
@@ -83,13 +79,15 @@ class MoveControl:
             self.best_point = state.best_point
         if self._stop.is_set():
             return "stopped"
-        now_s = self.now_s()
+        now_s = state.now_s
         if now_s >= self._look_s or now_s >= self._deadline_s:
             self._look(now_s, state)
         if now_s >= self._deadline_s:
             return "deadline"
-        if self._max_nodes is not None and state.simulations >= self._max_nodes:
-            return "node limit"
+        if self._max_nodes is not None:
+            state.max_slice = min(state.max_slice, self._max_nodes - state.simulations)
+            if state.simulations >= self._max_nodes:
+                return "node limit"
         if self._max_depth is not None and state.pv_length >= self._max_depth > 0:
             return "depth limit"
         if state.proven is not None:

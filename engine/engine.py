@@ -24,6 +24,7 @@ from engine.timing.budget import Budget, SearchLimits, plan
 from engine.timing.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
+    from engine.evaluator.base import Evaluator
     from engine.search.result import SearchResult
 
 OBSTACLE = 3
@@ -51,6 +52,7 @@ class Engine:
         config: EngineConfig | None = None,
         *,
         clock: Clock | None = None,
+        evaluator: Evaluator | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
         """Make an engine with an empty 15x15 freestyle board. The net is loaded by `warm_up` or when needed.
@@ -58,6 +60,7 @@ class Engine:
         Args:
             config: settings; defaults if None.
             clock: the clock of all deadlines.
+            evaluator: used in place of the net that the configuration names.
             log: receives one-line messages about things that went wrong but were survived.
         """
         self.config = config or EngineConfig()
@@ -70,7 +73,7 @@ class Engine:
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
         seed = random.SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = random.Random(seed)
-        self._resources = Resources(self.config, seed)
+        self._resources = Resources(self.config, seed, self.clock, evaluator)
 
     # --- position -------------------------------------------------------------------------------------------
 
@@ -271,7 +274,6 @@ class Engine:
     ) -> Iterator[MoveControl]:
         """Make a search about `board` known to other threads while it lasts."""
         control = MoveControl(
-            self.clock.now_s,
             arrival_s,
             budget or self._plan(limits, board),
             limits,
@@ -311,10 +313,7 @@ class Engine:
             return known
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
-        try:
-            search, evaluator = self._resources.search, self._resources.evaluator
-        except ModuleNotFoundError:
-            return fallback_result(board, "no search")
+        search, evaluator = self._resources.search, self._resources.evaluator
         try:
             result = search.search(board, evaluator, [control], on_info)
             if board.cell(result.point) != EMPTY:
@@ -379,8 +378,7 @@ class Engine:
             NetError: the net is missing, damaged or foreign.
             ConfigError: an override of a search parameter is unknown or bad.
         """
-        with contextlib.suppress(ModuleNotFoundError):
-            _ = self._resources.search
+        _ = self._resources.search
         gc.freeze()  # what is loaded stays; collections in mid-search need not look at it
 
     def close(self) -> None:

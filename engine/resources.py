@@ -9,6 +9,7 @@ from engine.config import SEARCH_PREFIX, EngineConfig, convert
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
 from engine.memory import UNLIMITED_BYTES, private_bytes, tree_bytes
+from engine.timing.clock import Clock
 
 if TYPE_CHECKING:
     from engine.search.mcts import Search
@@ -21,11 +22,14 @@ UNKNOWN_PRIVATE_BYTES = 64 << 20
 class Resources:
     """Owns evaluator and search of one engine."""
 
-    def __init__(self, config: EngineConfig, seed: int) -> None:
-        """Load nothing yet."""
+    def __init__(
+        self, config: EngineConfig, seed: int, clock: Clock, evaluator: Evaluator | None = None
+    ) -> None:
+        """Load nothing yet; `evaluator` stands in for the configured net."""
         self._config = config
         self._seed = seed
-        self._evaluator: Evaluator | None = None
+        self._clock = clock
+        self._evaluator = evaluator
         self._search: Search | None = None
         self._memory_bytes = config.memory_bytes
         self._held_bytes = UNKNOWN_PRIVATE_BYTES
@@ -58,7 +62,9 @@ class Resources:
             if self._evaluator is None:
                 _ = self.evaluator
             self._held_bytes = private_bytes() or UNKNOWN_PRIVATE_BYTES
-            self._search = Search(params, self._tree_bytes(), solver=self._config.solver)
+            self._search = Search(
+                params, self._tree_bytes(), solver=self._config.solver, now_s=self._clock.now_s
+            )
         return self._search
 
     def set_memory(self, max_bytes: int | None) -> None:
