@@ -1,0 +1,92 @@
+"""Speed of self-play: positions and evaluations a second against the net alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from engine.encoding import encode
+from engine.rules._board import Board
+from training.crew import Crew
+from training.evaluators import save_weights
+from training.openings import random_opening
+from training.run_config import RunConfig, cpu_count
+
+SHAPES = ((2, 32), (4, 64))
+
+
+def untrained_net(folder: Path, blocks: int, channels: int, device: str) -> str:
+    """Export a net with random weights, calibrated on random openings; return its file."""
+    import torch
+
+    from training.config import NetConfig
+    from training.export import Tolerances, export_net
+    from training.network import Network
+
+    torch.manual_seed(1)
+    network = Network(NetConfig(blocks=blocks, channels=channels)).eval()
+    name = f"{blocks}x{channels}"
+    if device != "cpu":
+        save_weights(network, folder / f"{name}.pt", name)
+        return str(folder / f"{name}.pt")
+    rng = random.Random(1)
+    batches = []
+    for _ in range(4):
+        rows = []
+        for _ in range(32):
+            board = Board(15)
+            for point in random_opening(rng, 15, 15, 0, rng.randrange(2, 20)):
+                board.place(point)
+            rows.append(encode(board))
+        batches.append(np.stack(rows))
+    anything = Tolerances(*[1e9] * len(dataclasses.fields(Tolerances)))
+    return str(export_net(network, folder, name, calibration=batches, tolerances=anything).int8)
+
+
+def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
+    """Measure self-play with each net on 15x15 freestyle and print it; return 0.
+
+    Args:
+        config: its workers, games and search settings are used; every move gets a full search.
+        nets: files; none: untrained nets of `SHAPES`.
+        seconds: of each measurement.
+    """
+    from training.network import choose_device
+
+    device = choose_device(config.device).type
+    workers = config.workers or (4 if device == "cuda" else cpu_count())
+    play = dataclasses.replace(config.play, full_share=1.0)
+    mix = dataclasses.replace(config, sizes=("15",), rules=("0",), small_share=0.0).mix(False)
+    print(
+        f"{workers} workers on {device}, {config.games} games each, {play.simulations} simulations a move, "
+        "15x15 freestyle"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "records").mkdir()
+        files = nets or [untrained_net(root, *shape, device) for shape in SHAPES]
+        for file in files:
+            crew = Crew(workers, root, play, config.games, config.seed, device)
+            try:
+                order = ("raw", file, (15, 15), config.games, seconds / 4)
+                raw = sum(a[0] for a in crew.order_all(order, "raw", lambda: False))
+                _, warm_s = crew.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
+                count = max(400.0, 400 * seconds / max(warm_s, 1e-3)) * workers
+                done, took_s = crew.play(1, file, mix, int(count), lambda *_: None, lambda: False)
+                again = sum(a[0] for a in crew.order_all(order, "raw", lambda: False))
+            finally:
+                crew.close()
+            raw = max(raw, again)
+            speed = done.evaluations / took_s
+            print(
+                f"{Path(file).name}: {done.moves / took_s:.0f} positions/s, {speed:.0f} evaluations/s = "
+                f"{100 * speed / raw:.0f} % of {raw:.0f} without search, "
+                f"{done.simulations / took_s:.0f} simulations/s, "
+                f"{done.evaluations / max(1, done.moves):.1f} evaluations a position ({took_s:.0f} s)",
+                flush=True,
+            )
+    return 0
