@@ -1,0 +1,262 @@
+"""PUCT with proven results as a plain Python tree: the naive twin of `engine.search._tree`.
+
+It does the same float operations in the same order, so both trees must be equal node for node. There is no arena,
+no solver and no reuse here; forced moves are found by trying every move. The meaning of all constants stands in
+`engine.search.params`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.rules._board import Board
+from engine.search.params import SearchParams
+
+WIN, LOSS, DRAW = 1, 2, 3
+OPPOSITE = {WIN: LOSS, LOSS: WIN, DRAW: DRAW}
+EXACT_Q = {WIN: 1.0, LOSS: -1.0, DRAW: 0.0}
+
+Judge = Callable[[Board], tuple[list[float], tuple[float, float, float]]]
+"""Position -> policy logits by point, WDL for the side to move."""
+
+
+def as_float32(x: float) -> float:
+    return float(np.float32(x))
+
+
+def exp_negative(x: float) -> float:
+    x = max(x, -80.0)
+    k = int(x * 1.4426950408889634 - 0.5)
+    r = x - k * 0.6931471805599453
+    series = 1.0 + r * (
+        1.0 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720)))))
+    )
+    return math.ldexp(1.0, k) * series
+
+
+def log_positive(x: float) -> float:
+    m, k = math.frexp(x)
+    if m < 0.7071067811865476:
+        m, k = m * 2.0, k - 1
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    series = 1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))
+    return 2.0 * s * series + k * 0.6931471805599453
+
+
+@dataclass
+class Edge:
+    move: int
+    prior: float
+    child: Node
+    visits: int = 0
+    q: float = 0.0
+    proven: int = 0
+    distance: int = 0
+
+
+@dataclass
+class Node:
+    visits: int = 0
+    weight: int = 0
+    value_sum: float = 0.0
+    draw_sum: float = 0.0
+    proven: int = 0
+    distance: int = 0
+    legal: int = 0
+    lost_prior: float = 0.0
+    unvisited: dict[int, float] = field(default_factory=dict)
+    """Prior by point, without those that are not stored."""
+    tail: dict[int, float] = field(default_factory=dict)
+    """Prior by point of the moves that join once all others have been visited."""
+    edges: list[Edge] = field(default_factory=list)
+
+    def value(self) -> float:
+        return self.value_sum / self.weight
+
+
+class Twin:
+    """A tree over one position."""
+
+    def __init__(self, board: Board, judge: Judge, params: SearchParams) -> None:
+        self.board = board.copy()
+        self.judge = judge
+        self.params = params
+        self.root: Node | None = None
+
+    def simulate(self) -> bool:
+        """Do one simulation; False if there is nothing left to do."""
+        if self.root is not None and self.root.proven:
+            return False
+        board = self.board.copy()
+        path: list[tuple[Node, Edge]] = []
+        node = self.root
+        while node is not None:
+            edge = self._choose(node)
+            if isinstance(edge, Edge):
+                path.append((node, edge))
+                if edge.proven == DRAW:
+                    edge.child.visits += 1
+                    edge.child.weight += 1
+                    edge.child.draw_sum += 1
+                    self._backup(path, edge.child, False, (1, 0.0, 1.0))
+                    return True
+                board.place(edge.move)
+                node = edge.child
+            else:
+                path.append((node, self._new_edge(node, edge)))
+                board.place(edge)
+                node = None
+        leaf = path[-1][1].child if path else Node()
+        if self.root is None:
+            self.root = leaf
+        moves, proof = self._examine(board)
+        while proof is None and len(moves) == 1 and board.five_points(1 - board.to_move):
+            leaf.unvisited, leaf.legal = {moves[0]: 1.0}, 1
+            edge = self._new_edge(leaf, moves[0])
+            path.append((leaf, edge))
+            board.place(moves[0])
+            leaf = edge.child
+            moves, proof = self._examine(board)
+        leaf.visits += 1
+        if proof is not None:
+            leaf.proven, leaf.distance = proof
+            self._backup(path, leaf, True, (0, 0.0, 0.0))
+            return True
+        logits, wdl = self.judge(board)
+        self._expand(leaf, moves, logits, at_root=not path)
+        value = wdl[0] - wdl[2]
+        leaf.weight += 1
+        leaf.value_sum += value
+        leaf.draw_sum += wdl[1]
+        self._backup(path, leaf, False, (1, value, wdl[1]))
+        return True
+
+    def _examine(self, board: Board) -> tuple[list[int], tuple[int, int] | None]:
+        """Return the moves to consider, or a proof (result for the side to move, distance)."""
+        if board.n_empty == 0:
+            return [], (DRAW, 0)
+        own = board.to_move
+        if board.five_points(own):
+            return [], (WIN, 1)
+        moves = board.legal_points()
+        if board.five_points(1 - own):
+            stops = []
+            for move in moves:
+                board.place(move)
+                if not board.five_points(1 - own):
+                    stops.append(move)
+                board.undo()
+            moves = stops
+        return (moves, None) if moves else ([], (LOSS, 2))
+
+    def _expand(self, node: Node, moves: list[int], logits: list[float], at_root: bool) -> None:
+        top = max(logits[m] for m in moves)
+        inverse_temperature = 1.0 / self.params.policy_temperature
+        weights = [exp_negative((logits[m] - top) * inverse_temperature) for m in moves]
+        total = 0.0
+        for weight in weights:
+            total += weight
+        inverse = 1.0 / total
+        priors = {m: as_float32(w * inverse) for m, w in zip(moves, weights, strict=True)}
+        node.legal = len(moves)
+        cap = self.params.edge_cap
+        if at_root or cap == 0 or len(moves) <= cap:
+            node.unvisited = priors
+            return
+        stored = set(sorted(moves, key=lambda m: (-priors[m], m))[:cap])
+        rest = 0.0
+        for move in moves:
+            if move not in stored:
+                rest += priors[move]
+        tail_prior = as_float32(rest / (len(moves) - cap))
+        node.unvisited = {m: priors[m] for m in stored}
+        node.tail = {m: tail_prior for m in moves if m not in stored}
+
+    def _new_edge(self, node: Node, move: int) -> Edge:
+        edge = Edge(move, node.unvisited.pop(move), Node())
+        node.edges.append(edge)
+        return edge
+
+    def _choose(self, node: Node) -> Edge | int:
+        """Return an edge to follow, or the point of an unvisited move."""
+        if not node.unvisited and node.tail:
+            node.unvisited, node.tail = node.tail, {}
+        if node.legal == 1:
+            return node.edges[0] if node.edges else next(iter(node.unvisited))
+        p = self.params
+        remain = max(1.0 - node.lost_prior, 1e-6)
+        growth = p.c_puct_log * log_positive(1.0 + node.visits / p.c_puct_base)
+        scale = (p.c_puct + growth) * math.sqrt(node.visits) / remain
+        best: Edge | int = -1
+        best_score = -1e30
+        explored = 0.0
+        for edge in node.edges:
+            if edge.proven == LOSS:
+                continue
+            explored += edge.prior
+            score = edge.q + scale * edge.prior / (1.0 + edge.visits)
+            if score > best_score:
+                best, best_score = edge, score
+        if node.unvisited:
+            move = min(node.unvisited, key=lambda m: (-node.unvisited[m], m))
+            reduction = p.fpu_reduction_root if node is self.root else p.fpu_reduction
+            fpu = max(node.value() - reduction * math.sqrt(explored / remain), -1.0)
+            if fpu + scale * node.unvisited[move] > best_score:
+                best = move
+        return best
+
+    def _backup(
+        self, path: list[tuple[Node, Edge]], child: Node, changed: bool, delta: tuple[int, float, float]
+    ) -> None:
+        """Carry a simulation up. `delta` is what it added to the child's weight, W and draws."""
+        weight, value, draw = delta
+        for node, edge in reversed(path):
+            node.visits += 1
+            edge.visits += 1
+            if changed:
+                edge.proven, edge.distance = OPPOSITE[child.proven], child.distance + 1
+                edge.q = EXACT_Q[edge.proven]
+                if edge.proven == LOSS:
+                    node.lost_prior = as_float32(node.lost_prior + edge.prior)
+                    weight, value, draw = -child.weight, -child.value_sum, -child.draw_sum
+                elif edge.proven == DRAW:
+                    weight, value, draw = 1, -child.value_sum, child.weight + 1 - child.draw_sum
+                    child.weight += 1
+                    child.value_sum, child.draw_sum = 0.0, float(child.weight)
+                changed = self._settle(node, edge)
+                if changed:
+                    child = node
+                    continue
+            elif not edge.proven:
+                edge.q = -child.value()
+            value = -value
+            node.weight += weight
+            node.value_sum += value
+            node.draw_sum += draw
+            child = node
+
+    def _settle(self, node: Node, edge: Edge) -> bool:
+        if edge.proven == WIN:
+            node.proven, node.distance = WIN, edge.distance
+            return True
+        if node.unvisited or node.tail or any(not e.proven for e in node.edges):
+            return False
+        node.proven = DRAW if any(e.proven == DRAW for e in node.edges) else LOSS
+        node.distance = max(e.distance for e in node.edges if e.proven == node.proven)
+        return True
+
+    def dump(self) -> list[tuple[object, ...]]:
+        """Return every node in preorder, as `engine.search._tree.Tree.dump` does, the moves stored left out."""
+        out: list[tuple[object, ...]] = []
+        stack: list[tuple[tuple[int, ...], Node]] = [] if self.root is None else [((), self.root)]
+        while stack:
+            path, node = stack.pop()
+            edges = tuple((e.move, e.visits) for e in node.edges)
+            out.append((path, node.visits, node.weight, node.value_sum, node.proven, node.distance, edges))
+            stack.extend(((*path, e.move), e.child) for e in reversed(node.edges))
+        return out
