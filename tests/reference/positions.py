@@ -63,4 +63,5 @@ def kernel_board(naive: NaiveBoard) -> Board:
 def show(naive: NaiveBoard) -> str:
     """Draw a position for a failure message."""
     w = naive.width
-    return "\n".join([f"rule {naive.rule}", *("".join(naive.cells[y * w : y * w + w]) for y in range(naive.height))])
+    rows = ["".join(naive.cells[y * w : y * w + w]) for y in range(naive.height)]
+    return "\n".join([f"rule {naive.rule}", *rows])
