@@ -189,12 +189,14 @@ class MirroredBoard(NaiveBoard):
 
 
 class QuickVctSolver(ExhaustiveSolver):
-    """The same VCT search, but VCF is asked of the kernel, whose VCF is itself compared with `ExhaustiveSolver`.
+    """The same VCT search with VCF asked of the kernel, which has to equal `ExhaustiveSolver` in that itself.
 
     Plain VCT spends nearly all of its time on VCF; this makes thousands of positions affordable.
     """
 
-    def __init__(self, board: MirroredBoard, attacker: int, threat_fours: int, node_limit: int = 10**9) -> None:
+    def __init__(
+        self, board: MirroredBoard, attacker: int, threat_fours: int, node_limit: int = 10**9
+    ) -> None:
         super().__init__(board, attacker, threat_fours, node_limit)
         self.kernel = board.kernel
         self.solver = Solver(14)
