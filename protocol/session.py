@@ -10,7 +10,6 @@ from __future__ import annotations
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 from engine import Rule, SearchLimits
 from protocol import replies
@@ -42,6 +41,8 @@ from protocol.text import error, unknown
 
 PROGRESS_S = 0.2
 """Shortest time between two refreshes of the realtime marks (tuned: by eye, five a second)."""
+SCRIPT_TURN_S = 0.05
+"""Time to think about a question when input has ended (protocol: END ends the process within 200 ms)."""
 _WAITS = frozenset({"TURN", "BEGIN", "PLAY", "YXNBEST"})
 """Commands that wait for the answer of the one before them."""
 
@@ -80,6 +81,7 @@ class Session:
         self._new_game = False
         self._seen: frozenset[tuple[int, int]] = frozenset()  # stones that were last thought about
         self._at_once = False
+        self._hurry_s = float("inf")
         self._progress_s = float("-inf")
 
     # --- what the loop calls ------------------------------------------------------------------------------
@@ -178,9 +180,12 @@ class Session:
         """Answer for a search that is overdue. Return when to look again, on the clock of arrivals."""
         if self._job is None:
             return float("inf")
+        if self._thinker.now_s() >= self._hurry_s:
+            self._hurry_s = float("inf")
+            self._thinker.hurry()
         due_s = self._thinker.answer_by_s(self._job)
         if self._thinker.now_s() < due_s:
-            return due_s
+            return min(due_s, self._hurry_s)
         job = self._job
         self._log("the search is overdue, answering for it")
         self._thinker.hurry()
@@ -190,9 +195,9 @@ class Session:
         return float("inf") if self._job is None else self._thinker.answer_by_s(self._job)
 
     def answer_at_once(self) -> None:
-        """Input has ended while answers are still due to it: give them without thinking."""
+        """Input has ended while answers are still due to it: give them almost without thinking."""
         self._at_once = True
-        self._hurry()
+        self._hurry_s = self._thinker.now_s() + SCRIPT_TURN_S
 
     def abandon(self) -> None:
         """The manager is gone: drop everything that is being thought about."""
@@ -374,14 +379,12 @@ class Session:
         if kind != "swap2" and self._position.is_full():
             self._send(error("the board is full"))
             return
-        limits = self._settings.limits()
-        if self._at_once:
-            limits = replace(limits, turn_ms=0)
-        job = self._make_job(kind, self._settings.charged_from_s(arrival_s), limits)
+        job = self._make_job(kind, self._settings.charged_from_s(arrival_s), self._settings.limits())
         job.opening, job.n = opening, n
         if kind == "swap2":
             job.stones, job.to_move = (), BLACK
         self._pondering = False
+        self._hurry_s = self._thinker.now_s() + SCRIPT_TURN_S if self._at_once else float("inf")
         self._job = job
         self._thinker.start(job)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from engine import Board, EngineConfig, SearchLimits, SearchResult
@@ -103,8 +102,8 @@ class FakeEngine:
         self.calls: list[str] = []
         self.thinking = threading.Event()
         self.release = threading.Event()
+        self.turn_ms: int | None = None
         self.fail: Exception | None = None
-        self.on_think: Callable[[FakeEngine], None] | None = None
         self._obeys = obeys
 
     def now_s(self) -> float:
@@ -125,8 +124,10 @@ class FakeEngine:
         if self.fail is not None:
             raise self.fail
         self.thinking.set()
+        self.turn_ms = limits.turn_ms
         while not self.release.wait(0.005):
-            if (stop.is_set() or limits.turn_ms == 0) and self._obeys:
+            over = self.turn_ms is not None and self.now_s() > arrival_s + 0.5 * self.turn_ms / 1000
+            if (stop.is_set() or over) and self._obeys:
                 break
         return result(self.board.legal_points()[0])
 
@@ -135,6 +136,7 @@ class FakeEngine:
 
     def relimit(self, limits: SearchLimits) -> None:
         self.calls.append(f"relimit {limits.turn_ms}")
+        self.turn_ms = limits.turn_ms
 
     def best_so_far(self) -> int | None:
         return 17

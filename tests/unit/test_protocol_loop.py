@@ -161,13 +161,15 @@ def test_memory_is_told_before_thinking(engine: FakeEngine) -> None:
     assert engine.calls[0] == "memory 100000000"
 
 
-def test_what_waited_since_the_process_was_created_is_charged_from_there(engine: FakeEngine) -> None:
+def test_what_waited_since_the_process_was_created_is_charged_from_there() -> None:
     # The turn is over by the clock of the judge, so there is only the time of a move at once.
+    engine = FakeEngine(obeys=False)
     program = Program(engine, process_age_s=3.0)
     program.feed("START 15\nINFO timeout_turn 2000\nBEGIN", first=True)
     began_s = time.monotonic()
     assert program.read() == "OK" and program.read() == "2,1"
     assert time.monotonic() - began_s < 0.5
+    engine.release.set()
 
 
 def test_the_writer_makes_one_system_call_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -452,9 +452,12 @@ def test_a_script_is_answered_at_once_to_its_end() -> None:
     talk = started()
     talk.say("INFO timeout_turn 60000\nBEGIN\nTURN 7,7")
     talk.session.answer_at_once()
-    assert talk.thinker.hurried == 1
-    assert talk.answer(0) == ["0,0"]
-    assert talk.job.limits.turn_ms == 0 and talk.answer(1) == ["1,0"]
+    for n, answer in enumerate(["0,0", "1,0"]):
+        again_s = talk.session.watch()
+        assert talk.thinker.hurried == n and again_s <= talk.thinker.now + 0.1
+        talk.thinker.now = again_s
+        talk.session.watch()
+        assert talk.thinker.hurried == n + 1 and talk.answer(n) == [answer]
     assert not talk.session.thinking
 
 
