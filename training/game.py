@@ -26,8 +26,8 @@ from engine.search._tree import (
 )
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
-from engine.threats.solution import Solution, Verdict
-from training.gumbel import GumbelParams, GumbelRoot
+from engine.threats.solution import Verdict
+from training.gumbel import GumbelParams, GumbelRoot, RootChoice
 from training.records import DRAW, End, Flag, GameBuilder, GameRecord
 
 _PROOF = {
@@ -158,24 +158,27 @@ class SelfPlayGame:
     def advance(self, status: int) -> None:
         """Go on after a simulation (or after NOTHING_LEFT, which did none) to the next `want`."""
         self._counters.simulations += 1
+        search = self._search
         if self.tree.proven != PROVEN_NONE:
             self._proven(self.tree.proven)
-        elif self._search is None:
-            if status == FULL:
-                self.tree.clear()
-                self.tree.set_root(self.board)
-            else:
-                self._root_known()
-        else:
+        elif search is not None:
             if status == NOTHING_LEFT:
-                self._search.drop(self.want)
-            self._next_simulation()
+                search.drop(self.want)
+            if search.queue:
+                self.want = search.queue.pop()
+            else:
+                self._next_phase(search)
+        elif status == FULL:
+            self.tree.clear()
+            self.tree.set_root(self.board)
+        else:
+            self._root_known()
 
-    def _next_simulation(self) -> None:
-        assert self._search
-        self.want = self._search.next()
-        if self.want < 0:
-            self._move()
+    def _next_phase(self, search: GumbelRoot) -> None:
+        if search.refill():
+            self.want = search.queue.pop()
+        else:
+            self._move(search.choice())
 
     def _new_game(self) -> None:
         self._seed, self._rule = self._next_game()
@@ -222,8 +225,6 @@ class SelfPlayGame:
             return
         if config.root_vcf_nodes:
             solution = self._solver.solve(board, "vcf", nodes=config.root_vcf_nodes)
-            if isinstance(solution, tuple):  # TEMP
-                solution = Solution(Verdict(solution[0]), solution[1], (solution[2],), (), 0)
             if solution.verdict == Verdict.WIN:
                 tree.prove(PROVEN_WIN, solution.distance, solution.line[0])
                 self._proven(PROVEN_WIN)
@@ -240,7 +241,7 @@ class SelfPlayGame:
             config.simulations if self._full else (1 if tree.forced else config.fast_simulations),
             self._full_gumbel if self._full else self._fast_gumbel,
         )
-        self._next_simulation()
+        self._next_phase(self._search)
 
     def _draw_opening_stone(self) -> None:
         points, priors = self.tree.moves(), self.tree.priors().astype(np.float64)
@@ -270,11 +271,9 @@ class SelfPlayGame:
             )
         return self._builder
 
-    def _move(self) -> None:
+    def _move(self, choice: RootChoice) -> None:
         """The search is over: record it, play its move."""
-        assert self._search
         tree, board = self.tree, self.board
-        choice = self._search.choice()
         if self._builder is None and self._lopsided(tree.wdl):
             self._reject()
             return

@@ -112,53 +112,67 @@ class RootChoice:
 class GumbelRoot:
     """Sequential halving at the root of one tree, one simulation at a time.
 
-    The root must have been expanded. Ask `next` for the move to search; -1 means: done, call `choice`.
+    The root must have been expanded. `queue` holds the root moves of the next simulations, the next one last;
+    when it is empty `refill` begins the next phase.
     """
+
+    __slots__ = (
+        "_base",
+        "_considered",
+        "_left",
+        "_params",
+        "_phase",
+        "_phases",
+        "_tree",
+        "queue",
+        "root_value",
+    )
 
     def __init__(self, tree: Tree, rng: np.random.Generator, simulations: int, params: GumbelParams) -> None:
         self._tree, self._params = tree, params
         points, priors = tree.moves(), tree.priors()
         raw = tree.raw_wdl or tree.wdl
         self.root_value = raw[0] - raw[2]
-        noise = params.noise * rng.gumbel(size=len(points))
-        score = noise + np.log(np.maximum(priors, 1e-30))
+        score = np.log(np.maximum(priors, 1e-30), dtype=np.float64)
         drawn = score
-        if params.dirichlet and params.noise:
-            spread = rng.dirichlet(np.full(len(points), params.dirichlet_total / len(points)))
-            mixed = (1 - params.dirichlet) * priors + params.dirichlet * spread
-            drawn = noise + np.log(np.maximum(mixed, 1e-30))
-        open_moves = np.flatnonzero(tree.edge_proven() != PROVEN_LOSS)
-        best = open_moves[np.argsort(-drawn[open_moves], kind="stable")[: params.considered]]
-        self._considered = points[best].tolist()
-        self._base = {int(p): float(s) for p, s in zip(self._considered, score[best], strict=True)}
-        self._phases = phases(min(len(best), params.considered), simulations)
+        if params.noise:
+            noise = params.noise * rng.gumbel(size=len(points))
+            if params.dirichlet:
+                spread = rng.dirichlet(np.full(len(points), params.dirichlet_total / len(points)))
+                drawn = noise + np.log(
+                    np.maximum((1 - params.dirichlet) * priors + params.dirichlet * spread, 1e-30)
+                )
+            score += noise
+        lost = tree.edge_proven() == PROVEN_LOSS
+        if lost.any():
+            drawn = np.where(lost, -np.inf, drawn)
+        n = min(params.considered, len(points) - int(lost.sum()))
+        best = np.argsort(-drawn, kind="stable")[:n]
+        self._considered: list[int] = points[best].tolist()
+        self._base: dict[int, float] = dict(zip(self._considered, score[best].tolist(), strict=True))
+        self._phases = phases(n, simulations)
         self._left = simulations
-        self._queue: list[int] = []
         self._phase = 0
+        self.queue: list[int] = []
 
-    def next(self) -> int:
-        """Return the root move of the next simulation, or -1 when the budget is spent."""
-        if self._left <= 0 or not self._considered:
-            return -1
-        if not self._queue:
-            if self._phase == len(self._phases):
-                return -1
-            moves, visits = self._phases[self._phase]
-            if self._phase:
-                self._considered = self._ranked()[:moves]
-            self._phase += 1
-            self._queue = self._considered[::-1] * visits
-            if not self._queue:
-                return -1
-        self._left -= 1
-        return self._queue.pop()
+    def refill(self) -> bool:
+        """Begin the next phase; False when the budget is spent: then ask for the `choice`."""
+        if self._left <= 0 or self._phase == len(self._phases):
+            return False
+        moves, visits = self._phases[self._phase]
+        if self._phase:
+            self._considered = self._ranked()[:moves]
+        self._phase += 1
+        self.queue = (self._considered * visits)[: self._left][::-1]
+        self._left -= len(self.queue)
+        return bool(self.queue)
 
     def drop(self, point: int) -> None:
-        """Leave a move out from now on: it was proven."""
-        self._queue = [p for p in self._queue if p != point]
+        """Leave a move out of this phase: it was proven."""
+        self.queue = [p for p in self.queue if p != point]
 
     def choice(self) -> RootChoice:
-        """Return the result; the most visited of the considered moves with the best score is played."""
+        """Return the result; the best of the moves considered last is played."""
         tree, params = self._tree, self._params
         points, visits, q = tree.moves(), tree.edge_visits(), tree.edge_q()
         priors = tree.priors().astype(np.float64)
@@ -169,22 +183,28 @@ class GumbelRoot:
             target /= target.sum()
         ranked = self._ranked()
         point = ranked[0] if ranked else int(points[target.argmax()])
-        positive = target > 1e-12
-        surprise = float(
-            (target[positive] * np.log(target[positive] / np.maximum(priors[positive], 1e-12))).sum()
-        )
-        return RootChoice(point, points, target, surprise)
+        surprise = (target * np.log(np.maximum(target, 1e-30) / np.maximum(priors, 1e-12))).sum()
+        return RootChoice(point, points, target, float(surprise))
 
     def _ranked(self) -> list[int]:
         """Return the considered moves that are not proven to lose, best first."""
-        tree, params = self._tree, self._params
-        points, visits, q, proven = (
-            a.tolist() for a in (tree.moves(), tree.edge_visits(), tree.edge_q(), tree.edge_proven())
+        tree, params, base = self._tree, self._params, self._base
+        visits = tree.edge_visits()
+        seen = int(np.count_nonzero(visits))  # visited moves come first
+        if not seen:
+            return sorted(self._considered, key=lambda p: -base[p])
+        factor = (params.offset + int(visits.max())) * params.scale
+        values = zip(
+            tree.moves()[:seen].tolist(),
+            tree.edge_q()[:seen].tolist(),
+            tree.edge_proven()[:seen].tolist(),
+            strict=True,
         )
-        factor = (params.offset + max(visits)) * params.scale
-        score = {}
-        for point, n, value, proof in zip(points, visits, q, proven, strict=True):
-            if point in self._base and proof != PROVEN_LOSS:
-                score[point] = self._base[point] + factor * (value if n else self.root_value)
-        alive = [p for p in self._considered if p in score]
-        return sorted(alive, key=lambda p: -score[p])
+        score = {p: base[p] + factor * self.root_value for p in self._considered}
+        for point, q, proof in values:
+            if point in score:
+                if proof == PROVEN_LOSS:
+                    del score[point]
+                else:
+                    score[point] = base[point] + factor * q
+        return sorted(score, key=lambda p: -score[p])

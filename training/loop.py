@@ -164,7 +164,9 @@ class Run:
         if self.learner.window.seen < self.config.learner.window_min:
             return
         self._stage = "learning"
-        budget, started_s = learner.allowance(), time.monotonic()
+        # A backlog (from the time before the window was large enough) is worked off over several cycles.
+        usual = self.config.learner.reuse * self.config.cycle_positions / self.config.learner.batch
+        budget, started_s = min(learner.allowance(), int(1.5 * usual) + 1), time.monotonic()
         total: dict[str, float] = {}
         done = 0
         while done < budget and not self._stopped():

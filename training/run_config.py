@@ -63,8 +63,9 @@ class RunConfig:
         small_share: share of the run's time; 0 switches small boards off.
         cycle_positions: positions of self-play between two rounds of learning; the first cycles are shorter.
         self_play_net: `latest` plays with every export, `best` only with promoted ones.
-        total_positions: length of the learning rate's schedule in positions; 0: `minutes` decides. A run whose
-            schedule goes by positions, or is constant, with one worker repeats game by game.
+        total_positions: the run also ends after so many positions, and its learning rate follows their number
+            instead of the time; 0: `minutes` decides. Such a run repeats itself game by game, as does one with
+            a constant rate.
         play, learner, evaluation: see there.
     """
 
@@ -74,7 +75,7 @@ class RunConfig:
     workers: int = 0
     games: int = 32
     precision: str = "int8"
-    sizes: tuple[str, ...] = ("15:4", "9", "10", "11", "12", "13", "14", "20")
+    sizes: tuple[str, ...] = ("15:5", "20:2", "9", "11", "13", "17")
     rules: tuple[str, ...] = ("0:3", "1:2", "4:2", "8", "9")
     small_sizes: tuple[str, ...] = ()
     small_share: float = 0.0
@@ -145,7 +146,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,
                        "simulations": 1, "yardsticks": ("random",)},
     },
-    "laptop": {},
+    "laptop": {"learner": {"window_min": 6000, "reuse": 5.0}, "games": 24},
     "gpu": {
         "minutes": 24 * 60.0, "games": 512, "cycle_positions": 200_000,
         "learner": {"net": {"blocks": 10, "channels": 128}, "batch": 1024, "window_min": 200_000,
@@ -154,7 +155,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation": {"every_minutes": 20.0},
     },
 }  # fmt: skip
-"""Differences from the defaults; `laptop` is the defaults."""
+"""Differences from the defaults."""
 
 
 def make_config(preset: str, overrides: Sequence[str], base: Mapping[str, Any] | None = None) -> RunConfig:
