@@ -270,7 +270,8 @@ def test_failing_search_is_logged_and_survived():
 @pytest.mark.parametrize(
     "limits",
     [SearchLimits(5000), SearchLimits(100), SearchLimits(0), SearchLimits(-1), SearchLimits(1),
-     SearchLimits(5000, time_left_ms=60_000), SearchLimits(5000, time_left_ms=50), SearchLimits(5000, time_left_ms=-7),
+     SearchLimits(5000, time_left_ms=60_000), SearchLimits(5000, time_left_ms=50),
+     SearchLimits(5000, time_left_ms=-7),
      SearchLimits(None, 20_000)],
 )  # fmt: skip
 @pytest.mark.parametrize("seconds", [0.0003, 0.02])
