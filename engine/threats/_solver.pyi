@@ -5,6 +5,9 @@ from collections.abc import Callable
 from engine.rules._board import Board
 from engine.threats.solution import Solution
 
+THREAT_FOURS: int
+"""Fours of the longest VCF that counts as threatened by a move of a VCT."""
+
 class Solver:
     """Solves forced wins; keeps what it proved in a table of bounded memory, for any board and rule.
 

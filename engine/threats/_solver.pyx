@@ -39,8 +39,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from engine.rules._board cimport (
-    BLACK, WHITE, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, TABLES_FOURS, Board, BoardState, Line, board_any_five,
-    board_forbidden, board_place, board_set_to_move, board_undo, lowest32, lowest64,
+    BLACK, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, TABLES_FOURS, WHITE, Board, BoardState, Line,
+    board_any_five, board_forbidden, board_place, board_set_to_move, board_undo, lowest32, lowest64,
 )
 
 from engine.threats.solution import Solution, Verdict
@@ -58,7 +58,9 @@ cdef enum:
     POLL_NODES = 65536      # nodes between two questions whether to stop
     INFINITE = 1 << 28      # a proof number out of reach
 
-cdef int64_t NO_POLL = 1 << 62
+globals().update(THREAT_FOURS=THREAT_FOURS)     # once more as a Python name
+
+cdef int64_t NO_POLL = (<int64_t>1) << 62
 cdef uint64_t WHITE_ATTACKS = 0x9E3779B97F4A7C15ULL     # tells the attackers' entries apart
 
 
@@ -886,9 +888,14 @@ cdef class Solver:
         cdef uint16_t replies[2]
         cdef Child children[484]
         cdef uint8_t fives[484]
+        memset(fives, 0, b.points)
         if threes:
             memset(&entry, 0, sizeof(entry))
             n = self.open_defence(b, children, &entry)
+            if n > 0 and board_any_five(b, self.attacker) < 0:
+                longest = entry.distance - 1    # after any other move
+                for k in range(n):
+                    fives[children[k].point] = 2
         else:
             n = self.answers(b, replies)
             for k in range(n):
@@ -903,12 +910,11 @@ cdef class Solver:
                 best = children[k].point
         if best >= 0:
             return best
-        memset(fives, 0, b.points)
         mark_fives(b, self.attacker, fives)
         for p in range(b.points):
-            if b.cells[p] != EMPTY or (self.legality and dfn == BLACK and board_forbidden(b, p)):
+            if b.cells[p] != EMPTY or fives[p] == 2 or (self.legality and dfn == BLACK and board_forbidden(b, p)):
                 continue
-            if fives[p]:
+            if fives[p] == 1:
                 return p
             if best < 0:
                 best = p
