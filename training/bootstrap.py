@@ -122,7 +122,8 @@ def play_game(rng: random.Random, side: int, rule: int, solver: Solver | None, n
     opening = random_opening(rng, side, side, rule, rng.randrange(0, 9), spread=rng.choice((2, 3, 4)))
     builder = GameBuilder(rule, side, side, opening=opening, net_id=_NET_ID, seed=seed)
     board = Board.from_stones(side, side, rule, [(p, i & 1) for i, p in enumerate(opening)])
-    temperature = rng.choice((0.4, 0.8, 1.2))
+    # Unequal sides make positions that are visibly better for one of them.
+    temperatures = [rng.choice((0.3, 0.6, 1.2, 2.5, 5.0)) for _ in range(2)]
     length = side * side // 2
     while True:
         logits = tactical_logits(board)
@@ -140,7 +141,7 @@ def play_game(rng: random.Random, side: int, rule: int, solver: Solver | None, n
             return builder.finish(own, End.PROVEN)
         where = np.flatnonzero(p > 1e-3)
         builder.add(Flag.FULL, (0.5, 0.0, 0.5), where, p[where])
-        hot = p ** (1 / temperature)
+        hot = p ** (1 / temperatures[own])
         point = rng.choices(range(p.size), weights=hot.tolist())[0]
         board.place(point)
         builder.play(point)
@@ -161,12 +162,15 @@ def play_shards(folder: Path, games: int, seed: int, nodes: int) -> int:
             continue
         rng = random.Random(f"{seed}/{shard}")
         records = []
-        for _ in range(GAMES_PER_SHARD):
+        while len(records) < GAMES_PER_SHARD:
             side = rng.choice(SIZES)
             rule = rng.choice((Rule.FREESTYLE, *Rule))
             if solver is not None:
                 solver.clear()  # so that a game depends on its seed alone
-            records.append(play_game(rng, side, int(rule), solver, nodes))
+            game = play_game(rng, side, int(rule), solver, nodes)
+            # A draw has five times the positions of a won game and teaches less: most are left out.
+            if game.winner != DRAW or rng.random() < 0.2:
+                records.append(game)
         write_shard(path, records)
         positions += sum(r.positions for r in records)
     return positions
@@ -178,12 +182,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--run-dir", type=Path, default=Path("runs/bootstrap"))
     parser.add_argument("--name", default="first-4x64", help="of the exported files (default %(default)s)")
     parser.add_argument("--out", type=Path, help="folder of the exported files (default: the run directory)")
-    parser.add_argument("--games", type=int, default=1000, help="(default %(default)s)")
-    parser.add_argument("--batches", type=int, default=700, help="of 256 positions (default %(default)s)")
+    parser.add_argument("--games", type=int, default=4000, help="(default %(default)s)")
+    parser.add_argument("--batches", type=int, default=800, help="of 256 positions (default %(default)s)")
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument(
-        "--solver-nodes", type=int, default=0, help="VCF budget of the player a move; 0: none (default)"
+        "--solver-nodes", type=int, default=2000, help="VCF budget of the player a move; 0: none"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
@@ -197,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         surprise=0.0,
         ema=0.995,
         warmup=30,
+        lr=3e-3,
         seed=a.seed,
     )
     learner = Learner(config, a.run_dir, a.device)

@@ -156,7 +156,7 @@ class Learner:
             heads = self.model(planes)
         loss, parts = losses.compute(heads, planes, targets, c.loss)
         if not torch.isfinite(loss):
-            raise FloatingPointError(f"loss is {float(loss)} at batch {self.batches}")
+            raise FloatingPointError(f"loss is {loss.item()} at batch {self.batches}")
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
         self.optimizer.step()

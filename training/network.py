@@ -112,8 +112,12 @@ class Network(nn.Module):
         for layer in (self.policy_in, self.value_in, self.value_hidden):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
-        for layer in (self.policy_out, self.value_out, *(b.pool for b in self.blocks if b.pool is not None)):
-            nn.init.normal_(layer.weight, std=0.01)
+        for layer, std in (
+            (self.policy_out, 0.01),
+            (self.value_out, 0.1),
+            *((b.pool, 0.01) for b in self.blocks if b.pool is not None),
+        ):
+            nn.init.normal_(layer.weight, std=std)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
         nn.init.zeros_(self.stem.bias)

@@ -1,0 +1,221 @@
+"""The learner: overfits what is tiny, resumes exactly, keeps its bounds, survives damage."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.unit.training_games import random_game
+from training import checkpoint
+from training.config import LearnerConfig, LossConfig, NetConfig
+from training.learner import Learner, load_averaged
+from training.records import End, Flag, GameBuilder, write_shard
+
+NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
+CONFIG = LearnerConfig(net=NET, batch=16, total_batches=100, warmup=5, window_min=100, bf16=False, seed=3)
+
+
+def learner_at(run_dir, config: LearnerConfig = CONFIG, games: int = 8) -> Learner:
+    learner = Learner(config, run_dir, "cpu")
+    if games and not list(learner.records_dir.iterdir()):
+        write_shard(learner.records_dir / "a.shard", [random_game(i, (9, 7)[i % 2]) for i in range(games)])
+    learner.refresh()
+    return learner
+
+
+def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_overfits_a_tiny_set(tmp_path, bf16):
+    config = replace(
+        CONFIG, bf16=bf16, batch=32, lr=5e-3, schedule="constant", ema=0.9, surprise=0.0, weight_decay=0.0,
+        loss=LossConfig(root_mix=0.0),
+    )  # fmt: skip
+    learner = Learner(config, tmp_path, "cpu")
+    # No symmetry keeps the opening: else the target of a position would be ambiguous.
+    builder = GameBuilder(0, 7, 7, opening=[8, 2, 19], net_id="n", seed=1)
+    for point in (10, 3, 17, 45, 30):
+        builder.add(Flag.FULL, (0.5, 0, 0.5), [point], [1.0])
+        builder.play(point)
+    write_shard(learner.records_dir / "a.shard", [builder.finish(1, End.LENGTH)])
+    learner.refresh()
+    first = learner.step(5)
+    learner.step(150)
+    last = learner.step(10)
+    assert first["policy_kl"] > 1
+    assert last["policy_kl"] < 0.1
+    assert last["value"] < 0.05
+    assert last["explained_variance"] > 0.95
+    assert last["top1"] > 0.95
+    averaged = learner.averaged(torch.from_numpy(learner.window.draw(np.random.default_rng(1), 1).planes))
+    assert torch.softmax(averaged.wdl, 1).max() > 0.9
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "kl"])
+def test_resuming_is_the_same_as_never_stopping(tmp_path, schedule):
+    config = replace(CONFIG, schedule=schedule, kl_every=4)
+    straight = learner_at(tmp_path / "one", config)
+    straight.step(13)
+    broken = learner_at(tmp_path / "two", config)
+    broken.step(6)
+    broken.save()
+    resumed = Learner(config, tmp_path / "two", "cpu")
+    assert resumed.load()
+    assert resumed.refresh() == 0
+    assert (resumed.batches, resumed.samples) == (6, 96)
+    after = resumed.step(7)
+    assert same_weights(straight.model, resumed.model)
+    assert same_weights(straight.averaged, resumed.averaged)
+    straight_rate, resumed_rate = straight.learning_rate(), resumed.learning_rate()
+    assert straight_rate == resumed_rate
+    assert after["batches"] == 13
+    assert resumed.window.games_seen == straight.window.games_seen
+
+
+def test_resuming_keeps_a_window_that_has_moved_on(tmp_path):
+    config = replace(CONFIG, window_share=0.3, window_min=60)
+    learner = learner_at(tmp_path, config)
+    for n in range(6):
+        write_shard(learner.records_dir / f"b{n}.shard", [random_game(50 + n, 9)])
+        learner.refresh()
+    learner.save()
+    resumed = Learner(config, tmp_path, "cpu")
+    resumed.load()
+    assert resumed.window.state() == learner.window.state()
+    assert resumed.refresh() == 0
+    assert len(resumed.window) == len(learner.window) < learner.window.seen
+    a, b = (x.window.draw(np.random.default_rng(2), 8) for x in (learner, resumed))
+    np.testing.assert_array_equal(a.planes, b.planes)
+
+
+def test_reuse_of_positions_is_bounded(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, reuse=2.0))
+    allowed = learner.allowance()
+    assert allowed == int(2.0 * learner.window.seen / 16)
+    learner.step(3)
+    assert learner.allowance() == allowed - 3
+    learner.samples = 10**9
+    assert learner.allowance() == 0
+
+
+def test_learning_rate_follows_its_schedule(tmp_path):
+    def rates(schedule: str) -> list[float]:
+        learner = Learner(replace(CONFIG, schedule=schedule, warmup=0, lr=1.0), tmp_path, "cpu")
+        out = []
+        for learner.batches in (0, 50, 59, 60, 84, 85, 100, 150):
+            out.append(round(learner.learning_rate(), 4))
+        return out
+
+    assert rates("constant") == [1.0] * 8
+    assert rates("step") == [1, 1, 1, 0.4, 0.4, 0.15, 0.15, 0.15]
+    assert rates("cosine")[:2] == [1.0, 0.51]
+    assert rates("cosine")[-2:] == [0.02, 0.02]
+    learner = Learner(replace(CONFIG, warmup=10, lr=1.0), tmp_path, "cpu")
+    assert learner.learning_rate() == pytest.approx(0.1)
+    learner.batches, learner.progress = 1000, 0.5  # told by the clock
+    assert learner.learning_rate() == pytest.approx(0.51)
+
+
+def test_kl_adaptive_rate_goes_down_when_the_policy_jumps(tmp_path):
+    jumpy = learner_at(tmp_path / "a", replace(CONFIG, schedule="kl", kl_every=8, kl_target=1e-5, warmup=0))
+    metrics = jumpy.step(16)
+    assert metrics["kl"] > 2e-5
+    assert jumpy.learning_rate() < CONFIG.lr
+    calm = learner_at(tmp_path / "b", replace(CONFIG, schedule="kl", kl_every=2, lr=1e-7, warmup=0))
+    calm.step(40)
+    assert calm.learning_rate() == pytest.approx(1e-6)  # the limit of the multiplier
+
+
+def test_averaged_weights_follow_slowly(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, ema=0.99, lr=0.01))
+    start = [p.clone() for p in learner.model.parameters()]
+    learner.step(30)
+
+    def distance(others: Iterable[torch.Tensor]) -> float:
+        pairs = zip(others, learner.model.parameters(), strict=True)
+        return sum((a - b).abs().sum().item() for a, b in pairs)
+
+    assert 0 < distance(learner.averaged.parameters()) < distance(start)
+    assert not any(p.requires_grad for p in learner.averaged.parameters())
+
+
+def test_a_corrupt_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path):
+    learner = learner_at(tmp_path)
+    learner.step(2)
+    good = learner.save()
+    kept = [p.clone() for p in learner.model.parameters()]
+    learner.step(2)
+    bad = learner.save()
+    bad.write_bytes(bad.read_bytes()[:-100])
+    said: list[str] = []
+    again = Learner(CONFIG, tmp_path, "cpu", said.append)
+    assert again.load()
+    assert again.batches == 2
+    assert all(torch.equal(a, b) for a, b in zip(kept, again.model.parameters(), strict=True))
+    assert len(said) == 1
+    assert bad.name in said[0]
+    with pytest.raises(checkpoint.CheckpointError, match="checksum"):
+        load_averaged(bad)
+    model, state = load_averaged(good)
+    assert state["batches"] == 2
+    assert not model.training
+
+
+def test_only_the_newest_checkpoints_are_kept_and_none_means_a_fresh_start(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, keep_checkpoints=2))
+    assert not learner.load()
+    for _ in range(4):
+        learner.step()
+        learner.save()
+    names = [p.name for p in checkpoint.list_checkpoints(learner.checkpoints_dir)]
+    assert names == ["step-000000003.ckpt", "step-000000004.ckpt"]
+
+
+def test_a_full_disk_keeps_the_old_checkpoint(tmp_path, monkeypatch):
+    learner = learner_at(tmp_path)
+    learner.step()
+    path = learner.save()
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    learner.step()
+    with pytest.raises(OSError, match="No space"):
+        learner.save()
+    assert list(learner.checkpoints_dir.iterdir()) == [path]
+
+
+def test_checkpoints_of_other_planes_or_nets_are_refused(tmp_path, monkeypatch):
+    learner = learner_at(tmp_path)
+    learner.save()
+    with pytest.raises(checkpoint.CheckpointError, match="the settings ask for"):
+        Learner(replace(CONFIG, net=NetConfig(blocks=1, channels=16)), tmp_path, "cpu").load()
+    monkeypatch.setattr("training.learner.FEATURE_VERSION", 99)
+    with pytest.raises(checkpoint.CheckpointError, match="feature version 1"):
+        Learner(CONFIG, tmp_path, "cpu").load()
+
+
+def test_a_loss_that_is_not_finite_stops_before_the_weights_change(tmp_path):
+    learner = learner_at(tmp_path)
+    with torch.no_grad():
+        learner.model.value_out.bias[0] = float("nan")
+    before = learner.model.stem.weight.clone()
+    with pytest.raises(FloatingPointError):
+        learner.step()
+    assert torch.equal(before, learner.model.stem.weight)
+
+
+def test_the_same_seed_makes_the_same_net_and_leaves_the_global_generator_alone(tmp_path):
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+    a, b = Learner(CONFIG, tmp_path, "cpu"), Learner(CONFIG, tmp_path, "cpu")
+    assert torch.equal(torch.rand(1), expected)
+    assert same_weights(a.model, b.model)
+    assert not same_weights(a.model, Learner(replace(CONFIG, seed=4), tmp_path, "cpu").model)

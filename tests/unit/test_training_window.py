@@ -1,0 +1,138 @@
+"""The window of positions: targets, symmetries, sizes, eviction, sampling."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.encoding import encode
+from engine.rules._board import Board
+from engine.rules.geometry import symmetries, transform_point
+from tests.unit.training_games import random_game
+from training.augment import transform
+from training.config import LearnerConfig
+from training.records import DRAW, End, Flag, GameBuilder, write_shard
+from training.window import Chunk, Window, assemble
+
+CONFIG = LearnerConfig(window_min=50, window_share=0.5)
+
+
+def chunk_of(*seeds: int, side: int = 9, height: int | None = None) -> Chunk:
+    return Chunk([random_game(seed, side, height=height) for seed in seeds])
+
+
+@pytest.mark.parametrize("shape", [(9, 9), (7, 10)])
+def test_planes_and_policies_turn_together(shape):
+    """A position played with turned moves has the planes and targets that the turned position gets."""
+    width, height = shape
+    game = random_game(3, width, rule=4, height=height)
+    row = 5
+    for s in symmetries(width, height):
+        turned = assemble([(Chunk([game]), row)], shape, np.array([s]))
+        stones = [
+            (transform_point(int(p), width, height, s), i & 1)
+            for i, p in enumerate(game.moves[: game.opening + row])
+        ]
+        board = Board.from_stones(width, height, 4, stones)
+        np.testing.assert_array_equal(turned.planes[0], encode(board))
+        expected = np.zeros(width * height, np.float32)
+        for point, probability in zip(*game.policy(row), strict=True):
+            expected[transform_point(int(point), width, height, s)] = probability
+        np.testing.assert_array_equal(turned.policy[0], expected)
+        answers = game.policy(row + 1)[0].tolist() or [int(game.moves[game.opening + row + 1])]
+        wanted = {transform_point(p, width, height, s) for p in answers}
+        assert set(np.flatnonzero(turned.reply[0]).tolist()) == wanted
+
+
+def test_transform_gives_each_position_its_own_symmetry():
+    values = np.arange(2 * 3 * 9, dtype=np.float32).reshape(2, 3, 9)
+    out = transform(values, np.array([0, 1]), 3, 3)
+    np.testing.assert_array_equal(out[0], values[0])
+    np.testing.assert_array_equal(out[1].reshape(3, 3, 3), values[1].reshape(3, 3, 3)[:, :, ::-1])
+
+
+def test_outcome_and_search_value_speak_for_the_side_to_move():
+    builder = GameBuilder(0, 9, 9, opening=[], net_id="n", seed=1)
+    for point, wdl in ((40, (0.8, 0.1, 0.1)), (0, (0.1, 0.2, 0.7))):
+        builder.add(Flag.FULL, wdl, [point], [1.0])
+        builder.play(point)
+    batch = assemble([(Chunk([builder.finish(0, End.LENGTH)]), i) for i in (0, 1)], (9, 9), np.array([0, 0]))
+    assert batch.z.tolist() == [[1, 0, 0], [0, 0, 1]]  # black won; then white is to move
+    np.testing.assert_allclose(batch.root_wdl, [[0.8, 0.1, 0.1], [0.1, 0.2, 0.7]], atol=0.01)
+    assert batch.planes[1, 2, 4, 4] == 1  # black's stone is the opponent's
+    assert batch.reply[0, 0] == 1
+    assert batch.reply[1].sum() == 0  # nobody answered
+
+
+def test_a_proof_replaces_result_and_search_value():
+    builder = GameBuilder(0, 9, 9, opening=[], net_id="n", seed=1)
+    builder.add(Flag.FULL | Flag.PROVEN_LOSS, (0.5, 0.2, 0.3), [4], [1.0])
+    batch = assemble([(Chunk([builder.finish(DRAW, End.LENGTH)]), 0)], (9, 9), np.array([0]))
+    assert batch.z.tolist() == batch.root_wdl.tolist() == [[0, 0, 1]]
+
+
+def test_sizes_do_not_push_each_other_out():
+    window = Window(CONFIG)
+    window.add("small", [random_game(i, 7) for i in range(5)])
+    for n in range(12):
+        window.add(f"large{n}", [random_game(100 + 10 * n + i, 12) for i in range(3)])
+    sizes = {(w, h): (seen, names) for w, h, seen, names in window.state()["sizes"]}
+    assert sizes[7, 7][1] == ["small"]
+    seen, names = sizes[12, 12]
+    assert names[-1] == "large11"
+    assert 3 < len(names) < 10
+    assert len(window) < 5 * 47 + 0.75 * seen / 0.7
+
+
+def test_largest_window_is_shared_by_the_sizes():
+    window = Window(replace(CONFIG, window_min=10_000, window_max=400))
+    for n in range(24):
+        window.add(str(n), [random_game(2 * n, 7), random_game(2 * n + 1, 12)])
+    assert window.seen > 1000
+    assert 400 <= len(window) < 800  # fast positions and the last whole shard of a size come on top
+
+
+def test_a_batch_has_one_size_and_every_size_comes(tmp_path):
+    games = [random_game(i, side) for i, side in enumerate((7, 9, 12) * 3)]
+    write_shard(tmp_path / "a.shard", games)
+    window = Window(CONFIG)
+    assert window.refresh(tmp_path) > 0
+    assert window.refresh(tmp_path) == 0
+    rng = np.random.default_rng(1)
+    seen = {window.draw(rng, 4).planes.shape[2] for _ in range(40)}
+    assert seen == {7, 9, 12}
+
+
+def test_surprising_positions_come_more_often_and_fast_ones_only_when_asked(tmp_path):
+    builder = GameBuilder(0, 9, 9, opening=[], net_id="n", seed=1)
+    for ply, (flags, surprise) in enumerate(((Flag.FULL, 0.1), (Flag.FULL, 0.9), (0, 0.0))):
+        builder.add(flags, (0.3, 0.4, 0.3), [ply] if flags else (), [1.0] if flags else (), surprise)
+        builder.play(ply)
+    write_shard(tmp_path / "a.shard", [builder.finish(DRAW, End.LENGTH)])
+
+    def shares(**changes: float) -> np.ndarray:
+        window = Window(replace(CONFIG, **changes))
+        window.refresh(tmp_path)
+        stones = window.draw(np.random.default_rng(1), 4000).planes[:, 1:3].sum(axis=(1, 2, 3))
+        return np.bincount(stones.astype(int), minlength=3) / 4000
+
+    np.testing.assert_allclose(shares(surprise=0.0), [0.5, 0.5, 0], atol=0.04)
+    np.testing.assert_allclose(shares(surprise=0.5), [0.3, 0.7, 0], atol=0.04)
+    np.testing.assert_allclose(shares(surprise=0.0, fast_weight=1.0), [1 / 3] * 3, atol=0.04)
+
+
+def test_a_damaged_shard_is_reported_once_and_the_rest_is_used(tmp_path):
+    write_shard(tmp_path / "a.shard", [random_game(1)])
+    write_shard(tmp_path / "b.shard", [random_game(2)])
+    (tmp_path / "a.shard").write_bytes((tmp_path / "b.shard").read_bytes()[:-30])
+    said: list[str] = []
+    window = Window(CONFIG, said.append)
+    assert window.refresh(tmp_path) > 0
+    window.refresh(tmp_path)
+    assert len(said) == 1
+    assert "a.shard" in said[0]
+
+
+def test_an_empty_window_says_so():
+    with pytest.raises(ValueError, match="window is empty"):
+        Window(CONFIG).draw(np.random.default_rng(1), 4)
