@@ -8,7 +8,7 @@ from dataclasses import dataclass
 UNLIMITED_MS = 2_147_483_647
 """`INFO time_left` of a game without a match limit (protocol)."""
 
-SHORT_TURN_SHARE = 0.35
+SHORT_TURN_SHARE = 0.45
 """Share of a short turn that is given up for overhead (tuned: 100 ms turns on a busy 2-core machine)."""
 AT_ONCE_S = 0.01
 """What a move "at once" may search, enough for one evaluation (derived: far below the 100 ms that a manager
