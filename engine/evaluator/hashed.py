@@ -22,8 +22,9 @@ class HashedEvaluator:
     """Deterministic noise. The tree kernel computes the same bits itself (`KERNEL_HASHED`).
 
     With `s = mix(key ^ mix(seed))`, all in 64 bits: the logit of point p is the top 24 bits of
-    `mix(s + (p + 1) * golden)` as a fraction, times 12. With d the lowest 16 bits of `mix(s)`, u the next 16 and
-    T = 2**20 - d: draw is d, win is T // 4 + u * (T // 2) // 2**16, loss the rest, all over 2**20.
+    `mix(s + (p + 1) * golden)` as a fraction, times 64, so that few moves stand out. With d the lowest 16 bits of
+    `mix(s)`, u the next 16 and T = 2**20 - d: draw is d, win is T // 4 + u * (T // 2) // 2**16, loss the rest, all
+    over 2**20.
     """
 
     __slots__ = ("kernel_seed",)
@@ -45,7 +46,7 @@ class HashedEvaluator:
         steps = np.arange(1, height * width + 1, dtype=np.uint64) * _GOLDEN
         seed = _mix(np.array([self.kernel_seed], dtype=np.uint64))
         states = _mix(keys.astype(np.uint64) ^ seed)
-        logits = (_mix(states[:, None] + steps) >> np.uint64(40)).astype(np.float32) * np.float32(0.75 * 2.0**-20)
+        logits = (_mix(states[:, None] + steps) >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-18)
         bits = _mix(states)
         draw = bits & np.uint64(0xFFFF)
         rest = np.uint64(1 << 20) - draw

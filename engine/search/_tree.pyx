@@ -60,29 +60,30 @@ cdef double LOG2E = 1.4426950408889634
 cdef double LN2 = 0.6931471805599453
 cdef double SQRT_HALF = 0.7071067811865476
 cdef double MIN_REMAIN = 1e-6   # least prior that is left when all likely moves are refuted
-cdef double HALVES[128]         # 2 ** -i
 
 
-cdef void fill_halves() noexcept nogil:
-    cdef int i
-    HALVES[0] = 1.0
-    for i in range(1, 128):
-        HALVES[i] = HALVES[i - 1] * 0.5
+cdef void exp_negative(double* x, int n) noexcept nogil:
+    """Replace each x <= 0 by e ** x, to 2e-7, from plain arithmetic: the same bits on every machine (libm's differ).
 
-
-fill_halves()
-
-
-cdef inline double exp_negative(double x) noexcept nogil:
-    """e ** x for x <= 0, to 2e-7, from plain arithmetic: the same bits on every machine (libm's differ)."""
-    cdef int k
+    Short loops without a branch, so that compilers use vector instructions.
+    """
+    cdef uint64_t powers[484]   # bits of 2 ** k
+    cdef int k[484]
+    cdef double halves[484]
     cdef double r
-    x = x if x > -80.0 else -80.0
-    k = <int>(x * LOG2E - 0.5)
-    r = x - k * LN2
-    return HALVES[-k] * (
-        1.0 + r * (1.0 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720))))))
-    )
+    cdef int i
+    for i in range(n):
+        r = x[i] if x[i] > -80.0 else -80.0
+        k[i] = <int>(r * LOG2E - 0.5)
+        r = r - k[i] * LN2
+        x[i] = 1.0 + r * (
+            1.0 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720)))))
+        )
+    for i in range(n):
+        powers[i] = <uint64_t>(k[i] + 1023) << 52
+    memcpy(halves, powers, n * sizeof(double))
+    for i in range(n):
+        x[i] = halves[i] * x[i]
 
 
 cdef inline double log_positive(double x) noexcept nogil:
@@ -119,7 +120,7 @@ cdef void kernel_judge(
     state = mix64(key ^ mix64(seed))
     for i in range(n):
         bits = mix64(state + <uint64_t>(points[i] + 1) * 0x9E3779B97F4A7C15ULL)
-        logits[i] = <float><int32_t>(bits >> 40) * <float>(0.75 / 1048576)
+        logits[i] = <float><int32_t>(bits >> 40) * <float>(4.0 / 1048576)
     bits = mix64(state)
     draw = bits & 0xFFFF
     rest = (1 << 20) - draw
@@ -693,6 +694,7 @@ cdef class Tree:
         cdef double total = 0, inverse, top
         cdef double* weights = self.weights
         cdef int n = self.n_candidates, i
+        cdef bint wrong = False
         for i in range(n):
             weights[i] = logits[self.candidates[i]] if by_point else logits[i]
         top = weights[0]
@@ -701,10 +703,10 @@ cdef class Tree:
                 top = weights[i]
         for i in range(n):
             weights[i] = (weights[i] - top) * self.inverse_temperature
-        for i in range(n):
-            if not weights[i] <= 0:     # not a number
-                return False
-            weights[i] = exp_negative(weights[i])
+            wrong |= not weights[i] <= 0    # not a number
+        if wrong:
+            return False
+        exp_negative(weights, n)
         for i in range(n):
             total += weights[i]
         inverse = 1.0 / total
@@ -723,15 +725,18 @@ cdef class Tree:
 
     cdef bint fill_moves(self, Node* node, bint all_moves) noexcept nogil:
         """Give a node its candidates, the best by prior or all."""
-        cdef int n = self.n_candidates, i, k = 0, first = 0, bucket, wanted
-        cdef uint32_t top = 0
+        cdef int n = self.n_candidates, i, k = 0, first = 0
+        cdef bint stays
+        cdef uint32_t top = 0, bucket
         cdef uint64_t least
         cdef double tail = 0
         cdef float* priors
         cdef uint16_t* moves
         cdef uint32_t bits[484]
+        cdef uint8_t buckets[484]
         cdef uint16_t counts[64]
-        cdef int stored = n if all_moves or n <= self.edge_cap else self.edge_cap
+        cdef uint16_t kept[484]
+        cdef int stored = n if all_moves or n <= self.edge_cap else self.edge_cap, wanted = stored
         cdef Ref ref = self.take(moves_units(stored))
         if ref == 0:
             return False
@@ -746,30 +751,28 @@ cdef class Tree:
             memcpy(bits, self.new_priors, n * sizeof(float))
             memset(counts, 0, sizeof(counts))
             for i in range(n):
-                if bits[i] > top:
-                    top = bits[i]
+                top = bits[i] if bits[i] > top else top
             for i in range(n):
-                bucket = <int>((top - bits[i]) >> 21)
-                counts[bucket if bucket < 63 else 63] += 1
-            wanted = stored
+                bucket = (top - bits[i]) >> 21
+                buckets[i] = <uint8_t>(bucket if bucket < 63 else 63)
+            for i in range(n):
+                counts[buckets[i]] += 1
             while counts[first] < wanted:
                 wanted -= counts[first]
                 first += 1
-            k = 0
             for i in range(n):
-                bucket = <int>((top - bits[i]) >> 21)
-                if (bucket if bucket < 63 else 63) == first:
-                    self.keys[k] = (<uint64_t>bits[i] << 16) | <uint64_t>(0xFFFF - self.candidates[i])
-                    k += 1
+                self.keys[k] = (<uint64_t>bits[i] << 16) | <uint64_t>(0xFFFF - self.candidates[i])
+                k += buckets[i] == first
             least = kth_largest(self.keys, k, wanted)
             k = 0
             for i in range(n):
-                if ((<uint64_t>bits[i] << 16) | <uint64_t>(0xFFFF - self.candidates[i])) >= least:
-                    priors[k] = self.new_priors[i]
-                    moves[k] = self.candidates[i]
-                    k += 1
-                else:
-                    tail += self.new_priors[i]
+                kept[k] = <uint16_t>i
+                stays = ((<uint64_t>bits[i] << 16) | <uint64_t>(0xFFFF - self.candidates[i])) >= least
+                k += stays
+                tail += 0.0 if stays else self.new_priors[i]
+            for k in range(stored):
+                priors[k] = self.new_priors[kept[k]]
+                moves[k] = self.candidates[kept[k]]
             node.tail_prior = <float>(tail / (n - stored))
         node.moves = ref
         node.n_moves = <uint16_t>stored

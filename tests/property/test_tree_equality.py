@@ -21,25 +21,21 @@ LONG = 10 if os.environ.get("TENGEN_LONG") == "1" else 1
 
 
 def random_position(rng: random.Random, width: int, height: int, rule: int, stones: int) -> Board:
-    """Random stones, clustered, nobody has won."""
+    """Random stones in clusters that make no five."""
     board = Board(width, height, rule)
     for _ in range(stones):
-        legal = board.legal_points()
-        if not legal or board.n_empty <= 2:
+        fives = board.five_points(board.to_move)
+        moves = [p for p in board.legal_points() if p not in fives]
+        if not moves or board.n_empty <= 2:
             break
-        near = [
-            p
-            for p in legal
-            if any(
-                abs(p % width - q % width) <= 2 and abs(p // width - q // width) <= 2 for q, _ in board.stones()[-4:]
-            )
-        ]
-        move = rng.choice(near or legal)
-        board.place(move)
-        if board.winner != 2:
-            board.undo()
-            break
+        last = [q for q, _ in board.stones()[-4:]]
+        near = [p for p in moves if any(_distance(p, q, width) <= 2 for q in last)]
+        board.place(rng.choice(near or moves))
     return board
+
+
+def _distance(p: int, q: int, width: int) -> int:
+    return max(abs(p % width - q % width), abs(p // width - q // width))
 
 
 def judge_of(evaluator: HashedEvaluator | UniformEvaluator):
@@ -63,7 +59,7 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
     for trial in range(12 * LONG):
         width, height = rng.choice([(5, 5), (6, 6), (7, 9), (9, 7), (15, 15), (8, 8), (20, 20)])
         stones = rng.choice([0, 3, 8, 12, 16, width * height - 4, width * height - 8])
-        board = random_position(rng, width, height, rule, min(stones, 60))
+        board = random_position(rng, width, height, rule, min(stones, 77))
         params = SearchParams(
             edge_cap=rng.choice([0, 4, 32]),
             fpu_reduction=rng.choice([0.0, 0.3]),
