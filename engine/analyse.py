@@ -14,7 +14,7 @@ import sys
 from engine.engine import Engine
 from engine.errors import PositionError
 from engine.options import add_board_options, add_config_options, config_from
-from engine.positions import draw, read_position
+from engine.positions import draw, position_text, read_position
 from engine.rules.geometry import format_move
 from engine.search.result import MoveStats, SearchResult
 from engine.timing.budget import SearchLimits
@@ -41,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the analysis."""
-    text = sys.stdin.read() if args.position == "-" else args.position
     width, height = args.size
-    board = read_position(text, width=width, height=height, rule=args.rule)
+    board = read_position(position_text(args.position), width=width, height=height, rule=args.rule)
     if board.winner in (0, 1):
         raise PositionError(f"the game is over: {('black', 'white')[board.winner]} has won")
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from engine.errors import PositionError
@@ -15,20 +16,33 @@ _PSQ_HEADER = re.compile(r"Piskvorky\s+(\d+)x(\d+)", re.ASCII)
 _PSQ_MOVE = re.compile(r"(\d+),(\d+),(-?\d+)", re.ASCII)
 
 
+def position_text(argument: str) -> str:
+    """Return the position that a command was given: the argument, the content of that file, or for `-` stdin.
+
+    Raises:
+        PositionError: the file cannot be read.
+    """
+    if argument == "-":
+        return sys.stdin.read()
+    try:
+        if argument.strip() and len(argument) < 1000 and Path(argument).is_file():
+            return Path(argument).read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as error:
+        raise PositionError(f"cannot read {argument}: {error}") from error
+    return argument
+
+
 def read_position(text: str, *, width: int = 15, height: int = 15, rule: int = 0) -> Board:
     """Return the position that a text describes, whichever of the three kinds it is.
 
     Args:
-        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a .psq file; or, if a file of
-            that name exists, the name of a file with one of these.
+        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a .psq file.
         width, height: of the board, where the text does not say.
         rule: value of `engine.rules.rule.Rule`.
 
     Raises:
         PositionError: the text is none of these, or names a point off the board or twice.
     """
-    if text.strip() and "\n" not in text and len(text) < 1000 and Path(text).is_file():
-        text = Path(text).read_text(encoding="utf-8", errors="replace")
     try:
         if _PSQ_HEADER.match(text):
             return read_psq(text, rule)

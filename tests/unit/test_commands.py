@@ -8,7 +8,7 @@ import pytest
 from engine.__main__ import COMMANDS, main
 from engine.bench import positions
 from engine.errors import PositionError
-from engine.positions import draw, read_position
+from engine.positions import draw, position_text, read_position
 from engine.rules._board import Board
 from engine.rules.rule import Rule
 from engine.speed import hard_vcf, opening
@@ -114,6 +114,16 @@ def test_analyse_reads_standard_input(net):
     assert "7x7" in done.stdout and done.stderr == ""
 
 
+def test_solve_finds_a_win_by_fours_and_its_line(capsys):
+    threatened = "h8a1i8a3j8"  # black has an open three, white is to move
+    assert main(["solve", threatened, "--attacker", "black", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] == "win" and answer["distance"] == len(answer["line"])
+    assert {"g8", "k8"} <= set(answer["defences"])
+    assert main(["solve", "h8i9", "--kind", "vcf"]) == 0
+    assert "black, vcf: none" in capsys.readouterr().out
+
+
 def test_describe_net(net, capsys):
     assert main(["describe-net", str(net), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -160,7 +170,7 @@ def test_positions_from_psq(tmp_path):
     assert board.stones() == [(7 * 20 + 7, 0), (8 * 20 + 8, 1), (8 * 20 + 7, 0)]
     path = tmp_path / "game.psq"
     path.write_bytes(PSQ.replace("\n", "\r\n").encode())
-    assert read_position(str(path)).hash == board.hash
+    assert read_position(position_text(str(path))).hash == board.hash
 
 
 def test_drawn_boards_are_read_back():
