@@ -12,28 +12,9 @@ from collections import deque
 from collections.abc import Callable
 
 from engine import Rule, SearchLimits
+from protocol import commands as c
 from protocol import replies
-from protocol.commands import (
-    About,
-    Begin,
-    Board,
-    Command,
-    HashClear,
-    Ignored,
-    Info,
-    Invalid,
-    NBest,
-    Play,
-    Restart,
-    ShowForbid,
-    ShowInfo,
-    Start,
-    Stop,
-    Swap2Board,
-    TakeBack,
-    Turn,
-    Unknown,
-)
+from protocol.answers import describe, fits, without_search
 from protocol.job import Job, Kind, Outcome, Points, Progress, Thinker
 from protocol.position import BLACK, MAX_SIDE, MIN_SIDE, BoardFault, Position, from_board
 from protocol.settings import Dialect, Settings
@@ -75,7 +56,7 @@ class Session:
         self._position: Position | None = None
         self._job: Job | None = None
         self._pondering = False
-        self._waiting: deque[tuple[Command, float]] = deque()
+        self._waiting: deque[tuple[c.Command, float]] = deque()
         self._token = 0
         self._forget_tree = False
         self._new_game = False
@@ -91,7 +72,7 @@ class Session:
         """Whether an answer is due."""
         return self._job is not None
 
-    def handle(self, command: Command, arrival_s: float) -> None:
+    def handle(self, command: c.Command, arrival_s: float) -> None:
         """Carry out a command that was read at `arrival_s`."""
         if self._job is not None and self._waits(command):
             self._waiting.append((command, arrival_s))
@@ -100,52 +81,52 @@ class Session:
             self._carry_out(command, arrival_s)
         except Exception:
             self._log(f"failure while carrying out {command}:\n{traceback.format_exc()}")
-            if not isinstance(command, Info | Stop | HashClear | Ignored):
+            if not isinstance(command, c.Info | c.Stop | c.HashClear | c.Ignored):
                 self._send(error("internal failure, see the log"))
 
-    def _carry_out(self, command: Command, arrival_s: float) -> None:
+    def _carry_out(self, command: c.Command, arrival_s: float) -> None:
         match command:
-            case Info():
+            case c.Info():
                 self._info(command, arrival_s)
-            case Turn():
+            case c.Turn():
                 self._turn(command, arrival_s)
-            case Begin():
+            case c.Begin():
                 if self._started("BEGIN"):
                     self._think("move", arrival_s)
-            case Board():
+            case c.Board():
                 self._set_board(command, arrival_s)
-            case Start():
+            case c.Start():
                 self._start(command)
-            case Restart():
+            case c.Restart():
                 self._restart()
-            case TakeBack():
+            case c.TakeBack():
                 self._take_back(command)
-            case Play():
+            case c.Play():
                 self._play(command)
-            case Swap2Board():
+            case c.Swap2Board():
                 self._swap2(command, arrival_s)
-            case NBest():
+            case c.NBest():
                 if self._started("YXNBEST"):
                     self._think("nbest", arrival_s, n=command.n)
-            case Stop():
+            case c.Stop():
                 self._hurry()
-            case About():
+            case c.About():
                 self._send(replies.about())
-            case ShowForbid():
+            case c.ShowForbid():
                 self._show_forbidden()
-            case ShowInfo():
+            case c.ShowInfo():
                 self._saw_yixin = self._wanted_dialect is None or self._saw_yixin
                 for line in replies.capabilities():
                     self._send(line)
-            case HashClear():
+            case c.HashClear():
                 self._forget_tree = True
-            case Ignored():
+            case c.Ignored():
                 pass
-            case Invalid():
+            case c.Invalid():
                 if command.word in ("START", "RECTSTART"):
                     self._cancel()
                 self._send(error(command.reason))
-            case Unknown():
+            case c.Unknown():
                 if not self._saw_yixin:  # Yixin-Board would take the answer for a move (protocol)
                     self._send(unknown(command.text))
 
@@ -154,10 +135,10 @@ class Session:
         if self._job is None or outcome.token != self._job.token:
             return
         job, points = self._job, outcome.points
-        if points is None or not self._fits(job, points):
+        if points is None or not fits(job, points):
             self._log(f"no usable answer from the engine ({points}), playing a move without search")
-            points = self._without_search(job)
-        for line in self._describe(job, outcome):
+            points = without_search(job)
+        for line in describe(job, outcome, self._log):
             self._send(line)
         self._answer(job, points)
 
@@ -190,8 +171,8 @@ class Session:
         self._log("the search is overdue, answering for it")
         self._thinker.hurry()
         best = self._thinker.best_so_far(job) if job.kind != "swap2" else None
-        known = best is not None and self._fits(job, (best,))
-        self._answer(job, (best,) if best is not None and known else self._without_search(job))
+        known = best is not None and fits(job, (best,))
+        self._answer(job, (best,) if best is not None and known else without_search(job))
         return float("inf") if self._job is None else self._thinker.answer_by_s(self._job)
 
     def answer_at_once(self) -> None:
@@ -205,19 +186,19 @@ class Session:
 
     # --- commands -----------------------------------------------------------------------------------------
 
-    def _waits(self, command: Command) -> bool:
-        if isinstance(command, Turn | Begin | Play | NBest | HashClear):
+    def _waits(self, command: c.Command) -> bool:
+        if isinstance(command, c.Turn | c.Begin | c.Play | c.NBest | c.HashClear):
             return True
-        if isinstance(command, Invalid):
+        if isinstance(command, c.Invalid):
             return command.word in _WAITS
-        return isinstance(command, Info) and bool(self._waiting)
+        return isinstance(command, c.Info) and bool(self._waiting)
 
     def _started(self, word: str) -> bool:
         if self._position is None:
             self._send(error(f"{word} before START"))
         return self._position is not None
 
-    def _info(self, info: Info, arrival_s: float) -> None:
+    def _info(self, info: c.Info, arrival_s: float) -> None:
         if not self._settings.apply(info.key, info.value, arrival_s) or self._job is None:
             return
         if info.key == "timeout_turn" and self._settings.turn_ms is not None and self._settings.turn_ms <= 0:
@@ -227,7 +208,7 @@ class Session:
         self._job.limits = self._settings.limits(max(0.0, told_after_s))
         self._thinker.relimit(self._job.limits)
 
-    def _start(self, start: Start) -> None:
+    def _start(self, start: c.Start) -> None:
         self._cancel()
         if not (MIN_SIDE <= start.width <= MAX_SIDE and MIN_SIDE <= start.height <= MAX_SIDE):
             self._send(replies.bad_size(start.width, start.height))
@@ -263,7 +244,7 @@ class Session:
             return point
         return None
 
-    def _turn(self, turn: Turn, arrival_s: float) -> None:
+    def _turn(self, turn: c.Turn, arrival_s: float) -> None:
         if not self._started("TURN"):
             return
         point = self._free_point(turn.a, turn.b)
@@ -271,7 +252,7 @@ class Session:
             self._place(point)
             self._think("move", arrival_s)
 
-    def _play(self, play: Play) -> None:
+    def _play(self, play: c.Play) -> None:
         if not self._started("PLAY"):
             return
         point = self._free_point(play.a, play.b)
@@ -280,7 +261,7 @@ class Session:
             self._place(point)
             self._send(replies.moves([(play.a, play.b)]))
 
-    def _take_back(self, take_back: TakeBack) -> None:
+    def _take_back(self, take_back: c.TakeBack) -> None:
         if not self._started("TAKEBACK"):
             return
         assert self._position is not None
@@ -292,7 +273,7 @@ class Session:
         self._position.take_back(point)
         self._send(replies.OK)
 
-    def _set_board(self, board: Board, arrival_s: float) -> None:
+    def _set_board(self, board: c.Board, arrival_s: float) -> None:
         old = self._position
         if old is None:
             self._refuse(board, "BOARD before START")
@@ -308,13 +289,13 @@ class Session:
         if not board.silent:
             self._think("move", arrival_s)
 
-    def _refuse(self, board: Board, reason: str) -> None:
+    def _refuse(self, board: c.Board, reason: str) -> None:
         if board.silent:
             self._log(f"YXBOARD refused: {reason}")
         else:
             self._send(error(reason))
 
-    def _swap2(self, swap2: Swap2Board, arrival_s: float) -> None:
+    def _swap2(self, swap2: c.Swap2Board, arrival_s: float) -> None:
         if not self._started("SWAP2BOARD"):
             return
         assert self._position is not None
@@ -388,25 +369,6 @@ class Session:
         self._job = job
         self._thinker.start(job)
 
-    def _fits(self, job: Job, points: Points) -> bool:
-        if isinstance(points, str):
-            return points == replies.SWAP and job.kind == "swap2" and len(job.opening) > 0
-        taken = [p for p, _ in job.stones] + list(job.opening) + list(points)
-        counts = {0: (3,), 3: (1, 2), 5: (1,)}[len(job.opening)] if job.kind == "swap2" else (1,)
-        on_board = all(0 <= p < job.width * job.height for p in points)
-        return on_board and len(points) in counts and len(set(taken)) == len(taken)
-
-    def _without_search(self, job: Job) -> Points:
-        assert self._position is not None
-        if job.kind == "swap2":
-            if job.opening:
-                return replies.SWAP
-            # Nearly balanced, since a corner helps nobody (an idea of Rapfi, https://github.com/dhbloo/rapfi).
-            return (0, job.width + 2, 4 * job.width + 2)
-        point = self._position.fallback(job.rule)
-        assert point is not None, "a full board is refused before thinking"
-        return (point,)
-
     def _answer(self, job: Job, points: Points) -> None:
         assert self._position is not None
         self._job = None
@@ -423,18 +385,6 @@ class Session:
             self.handle(command, max(arrival_s, self._thinker.now_s()))
         if self._job is None and job.kind != "swap2":
             self._ponder()
-
-    def _describe(self, job: Job, outcome: Outcome) -> list[str]:
-        """Return the MESSAGE lines about a search; talk must never cost the move."""
-        if outcome.result is None:
-            return []
-        try:
-            best = replies.best_list(outcome.result, job.width, job.n) if job.kind == "nbest" else []
-            summary = replies.summary(outcome.result, job.width)
-        except Exception as failure:
-            self._log(f"cannot describe {outcome}: {failure!r}")
-            return []
-        return [*best, summary] if summary else best
 
     def _hurry(self) -> None:
         if self._job is not None:
