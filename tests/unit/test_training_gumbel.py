@@ -1,0 +1,155 @@
+"""Root search of self-play: schedules, hand-checked targets, noise at every root, moves kept by point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.rules._board import Board
+from engine.search._tree import IDLE, LEAF, PROVEN_NONE, Tree, gather, scatter
+from engine.search.params import SearchParams
+from training.gumbel import GumbelParams, GumbelRoot, completed_q, improved_policy, phases
+
+NAN = float("nan")
+
+
+class Oracle:
+    """Even or given priors; everything is a draw."""
+
+    def __init__(self, favourites: dict[int, float] | None = None) -> None:
+        self.favourites = favourites or {}
+
+    def answer(self, board_points: int) -> tuple[np.ndarray, np.ndarray]:
+        policy = np.zeros((1, board_points), np.float32)
+        for point, logit in self.favourites.items():
+            policy[0, point] = logit
+        return policy, np.array([[0.0, 1.0, 0.0]], np.float32)
+
+
+def simulate(tree: Tree, oracle: Oracle, move: int, good: int | None = None) -> int:
+    """Do one simulation; leaves below the root move `good` are good for black, who is to move at the root."""
+    planes = np.empty((1, 20, 9, 9), np.float32)
+    status = np.zeros(1, np.int32)
+    if gather([tree], planes, np.empty(1, np.uint64), status, np.array([move], np.int32)):
+        policy, wdl = oracle.answer(81)
+        if move == good:
+            wdl[:] = [[0.8, 0.2, 0.0]] if planes[0, 14, 0, 0] else [[0.0, 0.2, 0.8]]
+        scatter([tree], policy, wdl, status)
+        return IDLE
+    return int(status[0])
+
+
+def expanded(oracle: Oracle, stones=((40, 0), (41, 1))) -> Tree:
+    tree = Tree(SearchParams(leaf_vcf_nodes=0), 4 << 20)
+    tree.set_root(Board.from_stones(9, 9, 0, list(stones)))
+    simulate(tree, oracle, -1)
+    return tree
+
+
+def search(tree: Tree, oracle: Oracle, root: GumbelRoot, good: int | None = None) -> list[int]:
+    done = []
+    while root.queue or root.refill():
+        done.append(root.queue.pop())
+        assert simulate(tree, oracle, done[-1], good) in (IDLE, LEAF)
+    return done
+
+
+def test_schedules():
+    assert phases(16, 32) == [(16, 1), (8, 1), (4, 2)]
+    assert phases(4, 16) == [(4, 2), (2, 4)]
+    assert phases(1, 7) == [(1, 7)]
+    for considered in range(1, 20):
+        for simulations in range(1, 70):
+            assert sum(m * v for m, v in phases(considered, simulations)) >= simulations
+
+
+def test_completed_q_by_hand():
+    q = completed_q(np.array([0.1, -0.2, NAN]), np.array([2, 1, 0]), np.array([0.5, 0.3, 0.2]), 0.05)
+    # v_mix = (0.05 + 3 * (0.5 * 0.1 - 0.3 * 0.2) / 0.8) / 4
+    assert q == pytest.approx([0.1, -0.2, 0.003125])
+    assert completed_q(np.array([NAN]), np.array([0]), np.array([1.0]), 0.4) == pytest.approx([0.4])
+
+
+def test_target_by_hand():
+    target = improved_policy(
+        np.array([0.5, 0.3, 0.2]), np.array([2, 1, 0], np.int32), np.array([0.1, -0.2, NAN]), 0.05, 0.3, 50
+    )
+    # logits ln P + 15.6 q: weights 0.5 e^1.56, 0.3 e^-3.12, 0.2 e^0.04875
+    assert target == pytest.approx([0.914232, 0.005090, 0.080684], abs=2e-5)
+
+
+def test_visits_follow_the_schedule_and_start_with_the_likely_moves():
+    oracle = Oracle({p: 5.0 - i for i, p in enumerate((30, 31, 32, 33))})
+    tree = expanded(oracle)
+    root = GumbelRoot(tree, np.random.default_rng(1), 16, GumbelParams(considered=4, noise=0.0))
+    done = search(tree, oracle, root)
+    assert sorted(done[:8]) == [30, 30, 31, 31, 32, 32, 33, 33]
+    assert len(done) == 16 and len(set(done[8:])) == 2
+    assert int(tree.edge_visits().sum()) == 16
+
+
+def test_a_good_move_found_by_noise_enters_the_target_and_is_played():
+    oracle = Oracle({30: 6.0})
+    good = 70
+    hits = 0
+    params = GumbelParams(dirichlet=0.5, dirichlet_total=5)
+    for seed in range(40):
+        tree = expanded(oracle)
+        root = GumbelRoot(tree, np.random.default_rng(seed), 32, params)
+        done = search(tree, oracle, root, good)
+        choice = root.choice()
+        weight = float(choice.target[choice.points == good][0])
+        assert choice.target.sum() == pytest.approx(1) and choice.surprise > -1e-6
+        if good in done:
+            hits += 1
+            assert choice.point == good and weight > 0.9
+        else:
+            assert weight < 0.05
+    assert hits >= 2
+
+
+def test_noise_is_drawn_for_a_root_kept_from_the_last_search():
+    oracle = Oracle()
+    tree = expanded(oracle)
+    for move in range(20):
+        simulate(tree, oracle, move)
+    tree.set_root(Board.from_stones(9, 9, 0, [(40, 0), (41, 1), (7, 0)]))
+    assert tree.has_root and tree.proven == PROVEN_NONE
+    searched = set()
+    for seed in range(4):
+        root = GumbelRoot(tree, np.random.default_rng(seed), 8, GumbelParams())
+        searched.add(tuple(search(tree, oracle, root)))
+    assert len(searched) == 4
+
+
+def test_values_stay_with_their_points_when_the_order_of_moves_changes():
+    oracle = Oracle({30: 2.0, 31: 1.9, 32: 1.8})
+    tree = expanded(oracle)
+    good = 32
+    before = tree.moves().tolist()
+    root = GumbelRoot(tree, np.random.default_rng(3), 24, GumbelParams(considered=3, noise=0.0))
+    search(tree, oracle, root, good)
+    choice = root.choice()
+    assert choice.point == good
+    assert choice.points.tolist() == tree.moves().tolist()
+    assert sorted(before) == sorted(choice.points.tolist())
+    assert choice.points[choice.target.argmax()] == good
+
+
+def test_q_is_seen_by_the_mover():
+    oracle = Oracle()
+    tree = expanded(oracle)
+    simulate(tree, oracle, 70, good=70)  # bad for the opponent at the leaf: good for the mover
+    q = tree.edge_q()[tree.moves() == 70][0]
+    assert q == pytest.approx(0.8)
+    assert tree.wdl[0] > tree.wdl[2]
+
+
+def test_moves_proven_to_lose_have_no_weight():
+    oracle = Oracle({30: 4.0, 31: 3.0})
+    tree = expanded(oracle)
+    tree.exclude([30], 2)
+    root = GumbelRoot(tree, np.random.default_rng(1), 8, GumbelParams(considered=2))
+    assert 30 not in search(tree, oracle, root)
+    choice = root.choice()
+    assert choice.target[choice.points == 30][0] == 0

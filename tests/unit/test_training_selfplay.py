@@ -1,0 +1,259 @@
+"""Self-play games: legal, truthful, repeatable, and safe on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from engine.rules._board import EMPTY, Board
+from engine.threats._solver import Solver
+from engine.threats.solution import Verdict
+from training.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.batch import Batch
+from training.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
+from training.game import OpeningConfig, PlayConfig
+from training.records import DRAW, End, Flag, GameRecord, list_shards, read_shard
+from training.worker import Journal, Mix, SelfPlay, read_journal, recover_journals
+
+QUICK = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
+ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
+
+
+def games_of(  # noqa: PLR0917
+    seed: int, positions: int, sizes=((9, 9, 1.0),), rules=ALL_RULES, config=QUICK, net="tactical", games=8
+) -> list[GameRecord]:
+    play = SelfPlay(config, games, seed)
+    play.use(load_evaluator(net))
+    play.play(Mix(sizes, rules), positions, lambda: False)
+    return play.finished
+
+
+def as_bytes(game: GameRecord) -> tuple[object, ...]:
+    return (
+        game.rule, game.width, game.moves.tobytes(), game.winner, game.end, game.flags.tobytes(),
+        game.root_wl.tobytes(), game.points.tobytes(), game.weights.tobytes(), game.seed,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mixed() -> list[GameRecord]:
+    return games_of(3, 3000, sizes=((9, 9, 2.0), (7, 7, 1.0), (11, 8, 1.0)))
+
+
+def test_games_are_legal_and_results_true(mixed):
+    assert len(mixed) > 40 and {g.rule for g in mixed} == {0, 1, 4, 8, 9}
+    ends = Counter(g.end for g in mixed)
+    assert ends[End.PROVEN] > 20
+    for game in mixed:
+        board = Board(game.width, game.height, game.rule)
+        for point in game.moves.tolist():
+            assert board.winner == EMPTY and board.cell(point) == EMPTY
+            assert board.to_move == 1 or not board.is_forbidden(point)
+            board.place(point)
+        if game.end == End.FIVE:
+            assert board.winner == game.winner
+        else:
+            assert board.winner == EMPTY
+        if game.end == End.BOARD_FULL:
+            assert board.n_empty == 0 and game.winner == DRAW
+
+
+def test_targets_lie_on_legal_points_of_their_own_position(mixed):
+    seen = 0
+    for game in mixed:
+        board = Board(game.width, game.height, game.rule)
+        for ply in range(game.opening + game.positions):
+            i = ply - game.opening
+            if i >= 0:
+                points, weights = game.policy(i)
+                assert (len(points) > 0) == bool(game.flags[i] & Flag.FULL)
+                if len(points):
+                    assert set(points.tolist()) <= set(board.legal_points())
+                    assert weights.sum() == pytest.approx(1, abs=1e-5)
+                    seen += 1
+            if ply < len(game.moves):
+                board.place(int(game.moves[ply]))
+    assert seen > 1000
+
+
+def test_outcomes_alternate_and_keep_proofs(mixed):
+    for game in mixed:
+        z = game.z()
+        unproven = (game.flags & (Flag.PROVEN_WIN | Flag.PROVEN_LOSS | Flag.PROVEN_DRAW)) == 0
+        to_move = (game.opening + np.arange(game.positions)) % 2
+        expected = np.where(to_move == game.winner, 1, -1) if game.winner != DRAW else np.zeros(len(z))
+        assert np.array_equal(z[unproven], expected[unproven])
+        assert np.array_equal(z, expected), "a proof at the end is the result"
+
+
+def test_a_proof_ends_the_game_and_names_the_winner(mixed):
+    solver = Solver(16)
+    checked = 0
+    for game in mixed:
+        if game.end != End.PROVEN or not game.flags[-1] & Flag.PROVEN_WIN:
+            continue
+        board = Board(game.width, game.height, game.rule)
+        for point in game.moves.tolist():
+            board.place(point)
+        assert game.winner == board.to_move
+        assert game.positions == len(game.moves) - game.opening + 1
+        solution = solver.solve(board, "vcf", nodes=300_000)
+        if solution.verdict == Verdict.WIN:
+            checked += 1
+            (point,), _ = game.policy(game.positions - 1)
+            board.place(int(point))
+            if board.winner == EMPTY:
+                assert board.five_points(1 - board.to_move) or board.legal_points()
+    assert checked > 10
+
+
+def test_sizes_follow_their_weights(mixed):
+    moves = Counter()
+    for game in mixed:
+        moves[game.width, game.height] += game.positions
+    total = sum(moves.values())
+    assert moves[9, 9] / total == pytest.approx(0.5, abs=0.12)
+    assert moves[7, 7] / total == pytest.approx(0.25, abs=0.12)
+
+
+def test_same_seed_same_games_other_seed_other_games():
+    first, again, other = (games_of(seed, 500) for seed in (5, 5, 6))
+    assert len(first) > 5
+    assert [as_bytes(g) for g in first] == [as_bytes(g) for g in again]
+    assert not {as_bytes(g)[2] for g in first} & {as_bytes(g)[2] for g in other}
+
+
+def test_stopping_and_going_on_changes_nothing():
+    whole = games_of(5, 600)
+    play = SelfPlay(QUICK, 8, 5)
+    play.use(HandMadeEvaluator("tactical"))
+    for _ in range(3):
+        play.play(Mix(((9, 9, 1.0),), ALL_RULES), 190, lambda: False)
+    n = min(len(whole), len(play.finished))
+    assert n > 5
+    assert [as_bytes(g) for g in whole[:n]] == [as_bytes(g) for g in play.finished[:n]]
+
+
+def test_every_move_of_a_full_search_is_explored():
+    """Without noise the same position gives the same move; with it games from one position differ early."""
+    config = PlayConfig(simulations=12, full_share=1.0, opening=OpeningConfig(max_stones=0))
+    games = games_of(1, 800, config=config, rules=((0, 1.0),))
+    assert all(game.opening == 0 for game in games)
+    for ply in range(4):
+        assert len({tuple(game.moves[: ply + 1]) for game in games}) > ply + 1
+
+
+def test_playout_cap_mixes_full_and_fast_searches(mixed):
+    flags = np.concatenate([g.flags for g in mixed])
+    assert 0.45 < ((flags & Flag.FULL) != 0).mean() < 0.8
+    everything = games_of(2, 300, config=PlayConfig(simulations=8, full_share=1.0))
+    flags = np.concatenate([g.flags for g in everything])
+    assert (flags & (Flag.FULL | Flag.PROVEN_LOSS | Flag.PROVEN_DRAW)).astype(bool).mean() > 0.7
+
+
+class Lopsided(HandMadeEvaluator):
+    """Thinks that black wins everything."""
+
+    def evaluate(self, planes, keys):
+        policy, wdl = super().evaluate(planes, keys)
+        wdl[:] = np.where(planes[:, 14, :1, 0] > 0, [[0.9, 0.05, 0.05]], [[0.05, 0.05, 0.9]])
+        return policy, wdl
+
+
+def test_lopsided_openings_are_rejected_but_not_for_ever():
+    play = SelfPlay(PlayConfig(simulations=8, opening=OpeningConfig(tries=3)), 4, 1)
+    play.use(Lopsided("tactical"))
+    counters = play.play(Mix(((9, 9, 1.0),), ((0, 1.0),)), 300, lambda: False)
+    assert counters.games > 2
+    assert counters.rejected >= 3 * counters.games
+    for game in play.finished:
+        first = game.root_wdl()[0]
+        # The side to move: black sees a win, white a loss; the record keeps this point of view.
+        assert (first[0] > first[2]) == (game.opening % 2 == 0)
+
+
+def test_proven_subtrees_keep_batches_full():
+    """Simulations that end without the net are followed by others in the same step."""
+    play = SelfPlay(QUICK, 16, 1)
+    play.use(HandMadeEvaluator("tactical"))
+    counters = play.play(Mix(((9, 9, 1.0),), ((0, 1.0),)), 600, lambda: False)
+    assert counters.evaluations < counters.simulations
+    group = next(iter(play._groups.values()))
+    for _ in range(20):
+        assert group._batch.step(group.games, HandMadeEvaluator("tactical")) == 16
+
+
+def test_a_journal_survives_a_kill(tmp_path):
+    games = games_of(1, 300)[:4]
+    journal = Journal(tmp_path / "000001-00.journal")
+    for game in games:
+        journal.add(game)
+    data = (tmp_path / "000001-00.journal").read_bytes()
+    (tmp_path / "000001-00.journal").write_bytes(data[:-7])  # the last game was being written
+    kept = [as_bytes(g) for g in games[:3]]
+    assert [as_bytes(g) for g in read_journal(tmp_path / "000001-00.journal")] == kept
+    assert recover_journals(tmp_path) == 3
+    assert recover_journals(tmp_path) == 0
+    (shard,) = list_shards(tmp_path)
+    assert [as_bytes(g) for g in read_shard(shard)] == kept
+
+
+def test_a_journal_beside_its_shard_is_not_counted_twice(tmp_path):
+    from training.records import write_shard
+
+    games = games_of(1, 300)[:2]
+    journal = Journal(tmp_path / "000001-00.journal")
+    for game in games:
+        journal.add(game)
+    write_shard(tmp_path / "000001-00.shard", games)
+    assert recover_journals(tmp_path) == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["000001-00.shard"]
+
+
+def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
+    torch = pytest.importorskip("torch")
+    from training.config import NetConfig
+    from training.network import Network
+
+    network = Network(NetConfig(blocks=1, channels=8))
+    save_weights(network, tmp_path / "x.pt", "x-1")
+    evaluator = load_evaluator(str(tmp_path / "x.pt"), "cpu")
+    assert isinstance(evaluator, TorchEvaluator) and evaluator.name == "x-1"
+    planes = (np.random.default_rng(1).random((5, 20, 9, 9)) < 0.1).astype(np.float32)
+    policy, wdl = evaluator.evaluate(planes, np.zeros(5, np.uint64))
+    with torch.inference_mode():
+        heads = network.eval()(torch.from_numpy(planes))
+    assert policy.shape == (5, 81) and np.abs(policy - heads.policy.numpy()).max() < 0.1
+    assert wdl.sum(1) == pytest.approx(np.ones(5), abs=1e-5)
+    assert not evaluator._network.training
+    assert not any(p.requires_grad for p in evaluator._network.parameters())
+
+
+def test_the_arena_is_fair_and_sees_strength():
+    uniform = ArenaPlayer("u", "uniform", 16)
+    spec = ArenaSpec(ArenaPlayer("t", "tactical", 32), uniform, 9, 9, 0, pairs=8)
+    result = play_arena(spec)
+    assert [len(pair) for pair in result.pairs] == [2] * 8
+    assert sum(map(sum, result.pairs)) > 11
+    assert result.depth["t"] > 1
+    again = play_arena(spec)
+    assert again.pairs == result.pairs
+    back = play_arena(ArenaSpec(uniform, spec.a, 9, 9, 0, pairs=8))
+    assert sum(map(sum, back.pairs)) < 5
+    dumb = play_arena(ArenaSpec(uniform, ArenaPlayer("r", "random"), 7, 7, 4, pairs=3))
+    assert sum(map(sum, dumb.pairs)) == 6
+
+
+def test_halves_of_an_arena_make_the_whole():
+    player = ArenaPlayer("u", "uniform", 8)
+    other = ArenaPlayer("r", "rollouts:30")
+    whole = play_arena(ArenaSpec(player, other, 7, 7, 0, pairs=4))
+    parts = [play_arena(ArenaSpec(player, other, 7, 7, 0, pairs=2, first_pair=k)) for k in (0, 2)]
+    assert whole.plies > 0 and len(parts[0].pairs + parts[1].pairs) == 4
+    assert parts[0].pairs == whole.pairs[:2]
+
+
+def test_a_batch_without_wishes_does_nothing():
+    assert Batch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0
