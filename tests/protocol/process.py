@@ -216,6 +216,14 @@ class Brain:
                 total += process.memory_full_info().uss
         return total
 
+    def queued_ms(self) -> float:
+        """Return how long the threads of the process have waited for a core since it was created."""
+        waited_ns = 0
+        for path in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                waited_ns += int(path.read_bytes().split()[1])
+        return waited_ns / 1e6
+
     def kill(self) -> None:
         """End the whole process tree and free what belongs to it."""
         for process in reversed(self.family()):

@@ -40,7 +40,11 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class MoveTime:
-    """Time of one move. `cold` marks the first move of a process, whose clock includes the process start."""
+    """Time of one move.
+
+    `cold` marks the first move of a process, whose clock includes the process start. `queued_ms` is how long
+    the brain's threads were ready to run but had no core: how much of an overshoot is the machine's.
+    """
 
     game: int
     ply: int
@@ -48,6 +52,7 @@ class MoveTime:
     limit_ms: float
     elapsed_ms: float
     cold: bool
+    queued_ms: float = 0.0
 
     @property
     def overshoot_ms(self) -> float:
@@ -116,10 +121,13 @@ def summarise(records: Iterable[GameRecord], names: Sequence[str]) -> dict[str, 
         "incidents": {f"{name}: {kind}": count for (name, kind), count in sorted(kinds.items())},
         "private_mib_max": round(max((game.private_bytes for game in games), default=0) / 2**20, 1),
     }
-    for title, cold in (("overshoot_ms", False), ("cold_move_elapsed_ms", True)):
-        values = [
-            t.elapsed_ms if cold else t.overshoot_ms for game in games for t in game.times if t.cold == cold
-        ]
+    times = [t for game in games for t in game.times]
+    for title, values in (
+        ("overshoot_ms", [t.overshoot_ms for t in times if not t.cold]),
+        ("overshoot_less_queueing_ms", [t.overshoot_ms - t.queued_ms for t in times if not t.cold]),
+        ("cold_move_elapsed_ms", [t.elapsed_ms for t in times if t.cold]),
+        ("cold_move_less_queueing_ms", [t.elapsed_ms - t.queued_ms for t in times if t.cold]),
+    ):
         if values:
             summary[title] = _spread(values)
     exits = [ms for game in games for ms in game.exit_ms]

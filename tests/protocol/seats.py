@@ -119,6 +119,7 @@ class BrainSeat:
             splitter=type(self).splitter,
         )
         self._cold = True
+        self._queued_ms = 0.0
         return self.brain
 
     def _send(self, *lines: str) -> None:
@@ -199,6 +200,7 @@ class BrainSeat:
         """Wait for the move whose clock started at `start_s`, note its time and apply the limits."""
         terms, cold = self.terms, self._cold
         limit_ms = self._limit_ms()
+        queued_ms = 0.0 if cold else self._queued_ms
         allowed_ms = max(limit_ms, COLD_START_MS) if cold else limit_ms
         line = self._await(MOVE, start_s + (allowed_ms + terms.tolerance_ms) / 1000)
         elapsed_ms = (line.at_s - start_s) * 1000
@@ -206,7 +208,11 @@ class BrainSeat:
         self._cold = False
         self._in_step = True
         ply = len(self.record.moves)
-        self.record.times.append(MoveTime(terms.number, ply, self.player, limit_ms, elapsed_ms, cold))
+        assert self.brain is not None
+        self._queued_ms = self.brain.queued_ms()
+        self.record.times.append(
+            MoveTime(terms.number, ply, self.player, limit_ms, elapsed_ms, cold, self._queued_ms - queued_ms)
+        )
         if elapsed_ms > allowed_ms:
             over = f"{elapsed_ms:.1f} ms with {allowed_ms:.0f} ms allowed"
             self.record.report("time", self.player, over + (", process start included" if cold else ""))
@@ -340,7 +346,7 @@ class PiskvorkSeat(BrainSeat):
 
     def _ask_ok(self, line: str) -> None:
         self._send(line)
-        self._await(re.compile(rb"OK"), time.monotonic() + COLD_START_MS / 1000 + 1)
+        self._await(re.compile(rb"OK"), time.monotonic() + 10.0)  # protocol: only the match limit counts
 
     def move(self, position: Position) -> Cell:
         self._report_idle_lines()
