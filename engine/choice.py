@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import random
+from random import Random
 
 from engine.search.result import SearchResult
 
 
-def draw_move(result: SearchResult, temperature: float, generator: random.Random) -> SearchResult:
+def draw_move(result: SearchResult, temperature: float, generator: Random) -> SearchResult:
     """Replace the move by one drawn with chances N^(1/temperature), by priors where nothing was visited.
 
     Moves proven to lose are drawn only where all are; a proven win is kept.

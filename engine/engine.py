@@ -6,9 +6,9 @@ import contextlib
 import dataclasses
 import gc
 import math
-import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
 from engine.choice import draw_move
@@ -71,8 +71,8 @@ class Engine:
         self._control: MoveControl | None = None
         self._thinking_about = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
-        seed = random.SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
-        self._random = random.Random(seed)
+        seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
+        self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator)
 
     # --- position -------------------------------------------------------------------------------------------

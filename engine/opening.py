@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from random import Random
 
 from engine.errors import PositionError
 from engine.rules._board import Board
@@ -41,7 +41,7 @@ def swap2_position(board: Board, stones: list[int]) -> Board:
     return position
 
 
-def swap2_offers(board: Board, generator: random.Random, count: int) -> list[tuple[int, int, int]]:
+def swap2_offers(board: Board, generator: Random, count: int) -> list[tuple[int, int, int]]:
     """Return random triples (black, white, black), near each other and mostly away from the centre.
 
     Stones at the edge keep black's first-move advantage small, so that some of them are balanced.

@@ -5,8 +5,8 @@ The export of nets compares two evaluators on the same positions (`canary_batche
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 
@@ -22,7 +22,7 @@ CANARY_SIZES = ((15, 15), (20, 20), (5, 5), (22, 22), (9, 13))
 
 def canary_boards(width: int, height: int, count: int = 4, seed: int = 1) -> list[Board]:
     """Return positions of random play over all rules: an empty board, then more and more stones."""
-    generator = random.Random(seed * 10_007 + width * 101 + height)
+    generator = Random(seed * 10_007 + width * 101 + height)
     rules = list(Rule)
     boards = []
     for i in range(count):
@@ -87,7 +87,7 @@ def _check_batch(evaluator: Evaluator, planes: Planes, keys: Keys) -> tuple[np.n
     policy, wdl = evaluator.evaluate(planes, keys)
     if policy.shape != (batch, height * width) or wdl.shape != (batch, 3):
         raise NetError(
-            f"{evaluator.name} answers shapes {policy.shape}, {wdl.shape} for {batch} boards of {width}x{height}"
+            f"{evaluator.name} answers {policy.shape} and {wdl.shape} for {batch} boards of {width}x{height}"
         )
     if policy.dtype != np.float32 or wdl.dtype != np.float32:
         raise NetError(f"{evaluator.name} answers {policy.dtype} and {wdl.dtype}, expected float32")

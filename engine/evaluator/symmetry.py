@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from random import Random
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class SymmetricEvaluator(Decorator):
     def __init__(self, inner: Evaluator, seed: int) -> None:
         """Draw orientations from a generator with this seed."""
         super().__init__(inner)
-        self._random = random.Random(seed)
+        self._random = Random(seed)
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """Evaluate turned positions; see `Evaluator.evaluate`."""

@@ -552,3 +552,27 @@ def test_importing_the_facade_stays_lean():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_many_games_in_one_process_do_not_grow():
+    code = (
+        "import random\nfrom engine import Engine, EngineConfig, Rule, SearchLimits\n"
+        "from engine.memory import private_bytes\n"
+        "g = random.Random(1)\n"
+        "e = Engine(EngineConfig(net='hashed', seed=1, memory_bytes=64 << 20)); e.warm_up()\n"
+        "def game():\n"
+        "    side = g.choice((15, 20))\n"
+        "    e.new_game(side, side, g.choice(list(Rule)))\n"
+        "    for _ in range(10):\n"
+        "        e.play(e.think(SearchLimits(max_nodes=300), e.clock.now_s()).point)\n"
+        "used = []\n"
+        "for i in range(60):\n"
+        "    game()\n"
+        "    used.append(private_bytes())\n"
+        "print(max(used[:20]), max(used[20:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True, cwd=ROOT
+    )
+    early, late = map(int, done.stdout.split())
+    assert late - early < 1 << 20
