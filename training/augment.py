@@ -1,9 +1,12 @@
 """Random symmetries of training positions, with the engine's own permutations.
 
-Shapes: `B` batch, `C` planes, `A` = width * height.
+A position is turned before it is encoded: its moves and the points of its targets go to their new places, and
+the planes of the turned board follow from the rules, which no symmetry changes.
 """
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +14,13 @@ import numpy.typing as npt
 from engine.rules.geometry import symmetry_permutation
 
 
-def transform(
-    flat: npt.NDArray[np.float32], symmetries: npt.NDArray[np.integer], width: int, height: int
-) -> npt.NDArray[np.float32]:
-    """Return each position under its own symmetry.
+@functools.cache
+def destinations(width: int, height: int, symmetry: int) -> npt.NDArray[np.intp]:
+    """Return where each point goes under a symmetry of `engine.rules.geometry`, intp [A], A = width * height.
 
-    Args:
-        flat: [B, ..., A] planes or policies; the last axis is the board.
-        symmetries: int [B], see `engine.rules.geometry`.
-
-    Returns:
-        A new array of the same shape. Planes and policies of one position have to get the same symmetry.
+    Raises:
+        ValueError: if the board has no such symmetry.
     """
-    out = np.empty_like(flat)
-    for s in np.unique(symmetries):
-        chosen = np.flatnonzero(symmetries == s)
-        out[chosen] = flat[chosen][..., np.asarray(symmetry_permutation(width, height, int(s)))]
+    out = np.argsort(symmetry_permutation(width, height, symmetry))
+    out.setflags(write=False)
     return out

@@ -121,14 +121,20 @@ class Learner:
 
         Raises:
             ValueError: the window is empty.
-            FloatingPointError: the loss is not finite; the weights are those from before the batch.
+            FloatingPointError: the loss is not finite. On the CPU the weights are those from before the batch;
+                on a GPU, which is not made to wait for every batch, they are spoilt: load the checkpoint.
         """
-        sums: dict[str, float] = {}
+        sums: dict[str, Tensor] = {}
+        rate = 0.0
         for _ in range(batches):
+            rate += self.learning_rate() / batches
             for name, value in self._batch(self.window.draw(self._rng, self.config.batch)).items():
-                sums[name] = sums.get(name, 0.0) + value
-        means = {name: value / batches for name, value in sums.items()}
-        return {**means, "kl": self._kl, "batches": float(self.batches), "samples": float(self.samples)}
+                sums[name] = sums[name] + value if name in sums else value
+        means = dict(zip(sums, (torch.stack(list(sums.values())) / batches).tolist(), strict=True))
+        if not math.isfinite(means["loss"]):
+            raise FloatingPointError(f"loss is {means['loss']} before batch {self.batches}")
+        counters = {"batches": float(self.batches), "samples": float(self.samples)}
+        return {**means, "lr": rate, "kl": self._kl, **counters}
 
     def _autocast(self) -> contextlib.AbstractContextManager[None]:
         if not self.config.bf16:
@@ -138,7 +144,7 @@ class Learner:
     def _tensor(self, array: Any) -> Tensor:
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
-    def _batch(self, batch: Batch) -> dict[str, float]:
+    def _batch(self, batch: Batch) -> dict[str, Tensor]:
         c = self.config
         planes = self._tensor(batch.planes).contiguous(memory_format=torch.channels_last)
         targets = losses.Targets(
@@ -155,7 +161,7 @@ class Learner:
         with self._autocast():
             heads = self.model(planes)
         loss, parts = losses.compute(heads, planes, targets, c.loss)
-        if not torch.isfinite(loss):
+        if self.device.type == "cpu" and not torch.isfinite(loss):
             raise FloatingPointError(f"loss is {loss.item()} at batch {self.batches}")
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
@@ -165,8 +171,7 @@ class Learner:
         self._average()
         if c.schedule == "kl" and self.batches % c.kl_every == 0:
             self._adapt()
-        metrics = dict(zip(parts, torch.stack([v.float() for v in parts.values()]).tolist(), strict=True))
-        return {**metrics, "lr": rate, "grad_norm": float(norm)}
+        return {**{name: value.float() for name, value in parts.items()}, "grad_norm": norm.detach()}
 
     @torch.no_grad()
     def _average(self) -> None:

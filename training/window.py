@@ -18,7 +18,7 @@ import numpy.typing as npt
 from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
 from engine.rules.geometry import symmetries as symmetries_of
-from training.augment import transform
+from training.augment import destinations
 from training.config import LearnerConfig
 from training.records import Flag, GameRecord, RecordError, list_shards, read_shards
 
@@ -49,19 +49,31 @@ class Batch:
 
 
 class Chunk:
-    """Positions of one size out of one shard."""
+    """Positions of one size out of one shard, as flat columns over positions (and over policy entries)."""
 
     def __init__(self, games: Sequence[GameRecord]) -> None:
+        positions = [g.positions for g in games]
         self.games = list(games)
-        counts = [g.positions for g in games]
-        self.game = np.repeat(np.arange(len(games)), counts)
-        self.index = np.concatenate([np.arange(n) for n in counts])
+        self.game = np.repeat(np.arange(len(games)), positions)
+        self.index = np.concatenate([np.arange(n) for n in positions])
+        self.flags = np.concatenate([g.flags for g in games])
         self.surprise = np.concatenate([g.surprise for g in games]).astype(np.float32) / 16
-        self.has_policy = np.concatenate([((g.flags & Flag.FULL) != 0) & (g.counts > 0) for g in games])
+        counts = np.concatenate([g.counts for g in games])
+        self.has_policy = ((self.flags & Flag.FULL) != 0) & (counts > 0)
+        self.ends = np.cumsum(counts, dtype=np.int64)
+        self.starts = self.ends - counts
+        self.points = np.concatenate([g.points for g in games])
+        self.weights = np.concatenate([g.weights for g in games])
         self.z = np.concatenate([g.z() for g in games])
+        self.root_wdl = np.concatenate([g.root_wdl() for g in games])
 
     def __len__(self) -> int:
         return len(self.game)
+
+    def fill(self, row: int, to: npt.NDArray[np.intp], out: npt.NDArray[np.float32]) -> None:
+        """Write the policy target of a row into `out` [A], each point p at to[p]."""
+        weights = self.weights[self.starts[row] : self.ends[row]]
+        out[to[self.points[self.starts[row] : self.ends[row]]]] = weights / weights.sum(dtype=np.float32)
 
 
 @dataclass(slots=True)
@@ -212,38 +224,28 @@ def assemble(rows: Sequence[tuple[Chunk, int]], size: Size, symmetries: npt.NDAr
     """Encode positions (chunk, row) of one size, each under its symmetry."""
     width, height = size
     n, points = len(rows), width * height
-    planes = np.empty((n, N_PLANES, points), np.float32)
+    planes = np.empty((n, N_PLANES, height, width), np.float32)
     policy = np.zeros((n, points), np.float32)
     reply = np.zeros((n, points), np.float32)
     z = np.zeros((n, 3), np.float32)
     root = np.zeros((n, 3), np.float32)
     rules = np.zeros(n, np.int64)
-    for b, (chunk, row) in enumerate(rows):
-        game, i = chunk.games[chunk.game[row]], int(chunk.index[row])
+    for b, ((chunk, row), symmetry) in enumerate(zip(rows, symmetries.tolist(), strict=True)):
+        game, to = chunk.games[chunk.game[row]], destinations(width, height, symmetry)
+        i = int(chunk.index[row])
         ply = game.opening + i
-        moves = game.moves[:ply].tolist()
-        board = Board.from_stones(width, height, game.rule, [(p, k & 1) for k, p in enumerate(moves)])
+        stones = [(p, k & 1) for k, p in enumerate(to[game.moves[:ply]].tolist())]
+        board = Board.from_stones(width, height, game.rule, stones)
         board.set_to_move(ply & 1)
-        planes[b] = encode(board).reshape(N_PLANES, points)
+        planes[b] = encode(board)
         if chunk.has_policy[row]:
-            where, probability = game.policy(i)
-            policy[b, where] = probability
+            chunk.fill(row, to, policy[b])
         if i + 1 < game.positions and game.counts[i + 1]:
-            where, probability = game.policy(i + 1)
-            reply[b, where] = probability
+            chunk.fill(row + 1, to, reply[b])
         elif ply + 1 < len(game.moves):
-            reply[b, game.moves[ply + 1]] = 1
+            reply[b, to[game.moves[ply + 1]]] = 1
         z[b, 1 - int(chunk.z[row])] = 1
-        if game.flags[i] & _PROVEN:
-            root[b] = z[b]
-        else:
-            win, loss = game.root_wl[i].astype(np.float32) / 255
-            root[b] = win, max(1 - win - loss, 0), loss
+        root[b] = z[b] if chunk.flags[row] & _PROVEN else chunk.root_wdl[row]
         rules[b] = game.rule
     root /= root.sum(axis=1, keepdims=True)
-    return Batch(
-        planes=transform(planes, symmetries, width, height).reshape(n, N_PLANES, height, width),
-        policy=transform(policy, symmetries, width, height),
-        reply=transform(reply, symmetries, width, height),
-        z=z, root_wdl=root, rules=rules,
-    )  # fmt: skip
+    return Batch(planes=planes, policy=policy, reply=reply, z=z, root_wdl=root, rules=rules)

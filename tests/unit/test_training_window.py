@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.encoding import encode
+from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
-from engine.rules.geometry import symmetries, transform_point
+from engine.rules.geometry import symmetries, symmetry_permutation
 from tests.unit.training_games import random_game
-from training.augment import transform
 from training.config import LearnerConfig
 from training.records import DRAW, End, Flag, GameBuilder, write_shard
 from training.window import Chunk, Window, assemble
@@ -17,38 +16,42 @@ from training.window import Chunk, Window, assemble
 CONFIG = LearnerConfig(window_min=50, window_share=0.5)
 
 
-def chunk_of(*seeds: int, side: int = 9, height: int | None = None) -> Chunk:
-    return Chunk([random_game(seed, side, height=height) for seed in seeds])
+def chunk_of(*seeds: int, side: int = 9, rule: int = 0, height: int | None = None) -> Chunk:
+    return Chunk([random_game(seed, side, rule, height) for seed in seeds])
 
 
 @pytest.mark.parametrize("shape", [(9, 9), (7, 10)])
 def test_planes_and_policies_turn_together(shape):
-    """A position played with turned moves has the planes and targets that the turned position gets."""
+    """Both are those of the unturned position, permuted as the geometry says."""
     width, height = shape
-    game = random_game(3, width, rule=4, height=height)
-    row = 5
+    chunk = chunk_of(1, 3, 4, side=width, height=height, rule=4)
+    rows = range(len(chunk))
+    plain = assemble([(chunk, i) for i in rows], shape, np.zeros(len(rows), int))
+    assert (plain.policy.sum(axis=1) > 0.99).any()
+    assert plain.planes[:, 13].any()  # forbidden points are turned as well
     for s in symmetries(width, height):
-        turned = assemble([(Chunk([game]), row)], shape, np.array([s]))
-        stones = [
-            (transform_point(int(p), width, height, s), i & 1)
-            for i, p in enumerate(game.moves[: game.opening + row])
-        ]
-        board = Board.from_stones(width, height, 4, stones)
-        np.testing.assert_array_equal(turned.planes[0], encode(board))
-        expected = np.zeros(width * height, np.float32)
-        for point, probability in zip(*game.policy(row), strict=True):
-            expected[transform_point(int(point), width, height, s)] = probability
-        np.testing.assert_array_equal(turned.policy[0], expected)
-        answers = game.policy(row + 1)[0].tolist() or [int(game.moves[game.opening + row + 1])]
-        wanted = {transform_point(p, width, height, s) for p in answers}
-        assert set(np.flatnonzero(turned.reply[0]).tolist()) == wanted
+        turned = assemble([(chunk, i) for i in rows], shape, np.full(len(rows), s))
+        permutation = symmetry_permutation(width, height, s)
+        flat = plain.planes.reshape(len(rows), N_PLANES, -1)[..., permutation]
+        np.testing.assert_array_equal(turned.planes, flat.reshape(turned.planes.shape))
+        np.testing.assert_array_equal(turned.policy, plain.policy[:, permutation])
+        np.testing.assert_array_equal(turned.reply, plain.reply[:, permutation])
+        np.testing.assert_array_equal(turned.z, plain.z)
 
 
-def test_transform_gives_each_position_its_own_symmetry():
-    values = np.arange(2 * 3 * 9, dtype=np.float32).reshape(2, 3, 9)
-    out = transform(values, np.array([0, 1]), 3, 3)
-    np.testing.assert_array_equal(out[0], values[0])
-    np.testing.assert_array_equal(out[1].reshape(3, 3, 3), values[1].reshape(3, 3, 3)[:, :, ::-1])
+def test_targets_are_those_of_the_record():
+    game = random_game(3)
+    chunk = Chunk([random_game(2), game])
+    for i in range(game.positions - 1):
+        batch = assemble([(chunk, len(chunk) - game.positions + i)], (9, 9), np.array([0]))
+        expected = np.zeros(81, np.float32)
+        points, probabilities = game.policy(i)
+        expected[points] = probabilities
+        np.testing.assert_allclose(batch.policy[0], expected, atol=1e-6)
+        answers = game.policy(i + 1)[0].tolist() or [int(game.moves[game.opening + i + 1])]
+        assert np.flatnonzero(batch.reply[0]).tolist() == answers
+        stones = [(p, k & 1) for k, p in enumerate(game.moves[: game.opening + i].tolist())]
+        np.testing.assert_array_equal(batch.planes[0], encode(Board.from_stones(9, 9, 0, stones)))
 
 
 def test_outcome_and_search_value_speak_for_the_side_to_move():
