@@ -121,7 +121,7 @@ class Learner:
 
         Raises:
             ValueError: the window is empty.
-            FloatingPointError: the loss is not finite. On the CPU the weights are those from before the batch;
+            FloatingPointError: the loss is not finite. On the CPU the weights are those before the batch;
                 on a GPU, which is not made to wait for every batch, they are spoilt: load the checkpoint.
         """
         sums: dict[str, Tensor] = {}
