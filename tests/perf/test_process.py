@@ -3,7 +3,7 @@ manager sees it is in `tests/protocol`.
 
     TENGEN_LONG=1 python -m pytest -m alone tests/perf/test_process.py
 
-searches for 60 s in the test of memory. Bounds on time take the best of several tries.
+searches for 60 s in the test of memory.
 """
 
 from __future__ import annotations
@@ -25,43 +25,44 @@ MEMORY_TOLD = 367_001_600
 MEMORY_BYTES = 300 << 20
 GROWTH_BYTES = 6 << 20
 """What a process may grow between its 20th and its 100th game (derived: jitter of allocators is ~2 MiB)."""
-OPENING = cells("k10l11k11l9j12m8")
+QUIET = cells("f6o15f15o6k3")
+"""Stones far apart, so that nothing is decided and all of the time is used."""
 
 
 def cold_start_s() -> float:
     with Talk(net=None) as talk:
         talk.ok("START 15")
-        elapsed_s = talk.brain.chunks[0][0] - talk.brain.started_s
+        elapsed_s = talk.brain.chunks[0][0] - talk.brain.started_s - talk.brain.queued_ms() / 1000
         talk.end()
         return elapsed_s
 
 
 def test_process_start_to_ok() -> None:
-    """Half of at least five starts, or else of fifteen, are within the bound."""
-    times: list[float] = []
-    for tries in (5, 10, 15):
-        times += [cold_start_s() for _ in range(tries - len(times))]
-        if sorted(times)[len(times) // 2] <= READY_S:
-            return
-    # a machine that is busy with other things is not the brain's fault; the least disturbed start counts
-    assert min(times) <= READY_S, sorted(times)
+    """The median start; waiting for a core is left out."""
+    times = sorted(cold_start_s() for _ in range(7))
+    print(f"start to OK: {times} s")
+    assert times[3] <= READY_S, times
 
 
-def test_private_memory_of_a_long_search() -> None:
-    """On 20x20 with what the judge allows; searching on after the tree is full must not add to it."""
+@pytest.mark.parametrize("net", [None, "uniform"], ids=["default net", "no net"])
+def test_private_memory_of_a_long_search(net: str | None) -> None:
+    """On 20x20 with what the judge allows. Without a net the tree is soon full; it must not grow any more."""
     turn_ms = 60_000 if LONG else 6_000
-    with Talk(net=None) as talk:
+    with Talk(net=net) as talk:
         talk.ok("START 20")
         talk.say(f"INFO timeout_turn {turn_ms}", "INFO timeout_match 0", f"INFO max_memory {MEMORY_TOLD}")
-        talk.say("INFO time_left 2147483647", *board_of_moves(OPENING))
+        talk.say("INFO time_left 2147483647", *board_of_moves(QUIET))
         largest = 0
-        deadline_s = time.monotonic() + turn_ms / 1000 + 5
+        start_s = time.monotonic()
+        deadline_s = start_s + turn_ms / 1000 + 5
         while (line := talk.next_line(0.25)) is None:
             largest = max(largest, talk.brain.private_bytes())
             assert time.monotonic() < deadline_s
         largest = max(largest, talk.brain.private_bytes())
-        assert "," in line
-    print(f"largest private memory in {turn_ms / 1000:.0f} s: {largest / 2**20:.1f} MiB")
+        assert "," in line and time.monotonic() - start_s > 0.5 * turn_ms / 1000
+    print(
+        f"{net or 'default net'}: largest private memory in {turn_ms / 1000:.0f} s: {largest / 2**20:.1f} MiB"
+    )
     assert largest <= MEMORY_BYTES, f"{largest / 2**20:.1f} MiB"
 
 
@@ -72,7 +73,7 @@ def test_little_memory_is_respected_or_survived(told: int) -> None:
         talk.ok("START 20")
         before = talk.brain.private_bytes()
         talk.say("INFO timeout_turn 2000", f"INFO max_memory {told}")
-        talk.move(*board_of_moves(OPENING))
+        talk.move(*board_of_moves(QUIET))
         assert talk.brain.private_bytes() <= max(told, before + (24 << 20))
 
 

@@ -90,10 +90,12 @@ class Talk:
         return as_move(self.ask(*lines, timeout_s=timeout_s), lines)
 
     def timed_move(self, *lines: str | bytes) -> tuple[Cell, float]:
-        """Return the move and after how many ms its line was read."""
+        """Return the move and after how many ms its line was read, less what the brain waited for a core."""
+        queued_ms = self.brain.queued_ms()
         start_s = time.monotonic()
         move = self.move(*lines)
-        return move, (self.brain.chunks[-1][0] - start_s) * 1000
+        queued_ms = self.brain.queued_ms() - queued_ms
+        return move, (self.brain.chunks[-1][0] - start_s) * 1000 - queued_ms
 
     def quiet(self) -> None:
         """Check that nothing is waiting to be read: the answer to ABOUT is the next line."""

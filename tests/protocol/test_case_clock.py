@@ -1,6 +1,7 @@
 """Conformance cases 10 and 11: limits on time, and a process that is stopped and continued.
 
-Bounds on time take the best of several tries, so that a busy machine does not fail them.
+Bounds on time take the best of several tries and leave out what the brain waited for a core, so that a busy
+machine does not fail them.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def frozen_start(frozen_s: float, turn_ms: int) -> float:
         talk.say("INFO time_left 120000", *board_of_moves(POSITION), end=b"\r\n")
         assert talk.next_line() == "OK"
         assert MOVE.fullmatch(talk.next_line() or "")
-        elapsed_ms = (talk.brain.chunks[-1][0] - start_s) * 1000
+        elapsed_ms = (talk.brain.chunks[-1][0] - start_s) * 1000 - talk.brain.queued_ms()
         talk.end()
         return elapsed_ms
 
@@ -135,15 +136,15 @@ def test_case_11_first_move_comes_soon_even_without_time() -> None:
 
 def test_case_11_a_stop_between_moves_does_not_count(talk: Talk) -> None:
     """The brain must neither lose that time nor think that it has been used."""
-    talk.say("INFO timeout_turn 500", "INFO timeout_match 4000", "INFO time_left 4000")
-    talk.move("BEGIN")
-    talk.brain.suspend()
-    time.sleep(1.5)
-    talk.brain.resume()
-    talk.say("INFO time_left 3500")
-    times_ms = [talk.timed_move(f"TURN {x},0")[1] for x in (0, 5, 10)]
-    assert max(times_ms) >= 50, "it hurries without a reason"
-    assert min(times_ms) <= 500
+    quiet = cells("d4l12d12l4h2")
+    talk.say("INFO timeout_turn 500", "INFO timeout_match 20000", "INFO time_left 20000")
+    talk.move(*board_of_moves(quiet))
+    for _ in range(2):
+        talk.brain.suspend()
+        time.sleep(1.0)
+        talk.brain.resume()
+        _, elapsed_ms = talk.timed_move("INFO time_left 19000", *board_of_moves(quiet))
+        assert 100 <= elapsed_ms <= 500
 
 
 def test_case_11_on_one_core() -> None:
