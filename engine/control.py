@@ -11,6 +11,8 @@ from engine.timing.pace import Pace
 
 LOOK_EVERY_S = 0.02
 """How often the pace of the search is looked at (derived: 1 % of a 2 s move; looking costs microseconds)."""
+MAX_STEP_S = 0.25
+"""Longest step that is expected again (derived: a longer one was a pause of the whole machine)."""
 FEW = 32
 """Simulations below which the speed is not known well enough to call a lead safe (derived)."""
 
@@ -26,6 +28,7 @@ class MoveControl:
         *,
         simulations: int | None = None,
         last_q: float | None = None,
+        step_s: float = 0.0,
         stop: threading.Event | None = None,
         early: bool = True,
     ) -> None:
@@ -37,12 +40,16 @@ class MoveControl:
             limits: for node and depth limits.
             simulations: a limit of the configuration, besides that of the limits.
             last_q: value for the same player at its last move, None if unknown.
+            step_s: longest expected time between two questions to the stopper: a slow evaluation, or a gap in
+                which the machine ran something else.
             stop: set by whoever wants the answer now; one is made if None.
             early: whether to stop before the deadline when the choice is clear.
         """
         self.arrival_s = arrival_s
         self.early = early
         self.best_point: int | None = None
+        self.step_s = step_s
+        self._asked_s = -math.inf
         self._last_q = last_q
         self._simulations = simulations
         self._stop = stop or threading.Event()
@@ -57,6 +64,7 @@ class MoveControl:
         self._pace = Pace(budget, self._last_q)
         self._look_s = -math.inf
         self._deadline_s = self.arrival_s + budget.soft_s
+        self._answer_s = self.arrival_s + budget.answer_s
         self.budget = budget
 
     def stop(self) -> None:
@@ -70,8 +78,8 @@ class MoveControl:
 
     @property
     def answer_s(self) -> float:
-        """When a watchdog should answer, on the clock."""
-        return self.arrival_s + self.budget.answer_s
+        """When a watchdog should answer, on the clock; the search stops before it could overrun this."""
+        return self._answer_s
 
     def should_stop(self, state: SearchState) -> str | None:
         """Return why the search is over, or None. See `engine.search.stoppers.Stopper`."""
@@ -80,9 +88,13 @@ class MoveControl:
         if self._stop.is_set():
             return "stopped"
         now_s = state.now_s
+        step_s = now_s - max(self._asked_s, state.started_s)
+        if step_s > self.step_s:
+            self.step_s = min(MAX_STEP_S, step_s)
+        self._asked_s = now_s
         if now_s >= self._look_s or now_s >= self._deadline_s:
             self._look(now_s, state)
-        if now_s >= self._deadline_s:
+        if now_s >= self._deadline_s or now_s + self.step_s >= self._answer_s:
             return "deadline"
         if self._max_nodes is not None:
             state.max_slice = min(state.max_slice, self._max_nodes - state.simulations)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 OBSTACLE = 3
 """Colour of a cell that nobody can use, in `Engine.set_position`."""
 
+STEP_DECAY = 0.95
+"""How slowly a long step of a search is forgotten, a move (tuned: gaps of a crowded machine swarm)."""
 SWAP2_OFFERS = 10
 """Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
 SWAP2_OFFER_S = 1.0
@@ -71,6 +73,7 @@ class Engine:
         self._control: MoveControl | None = None
         self._thinking_about = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
+        self._step_s = 0.0  # longest recent step of a search
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator)
@@ -279,6 +282,7 @@ class Engine:
             limits,
             simulations=self.config.simulations,
             last_q=self._expected_q(board),
+            step_s=STEP_DECAY * self._step_s,
             stop=stop,
             early=early,
         )
@@ -290,6 +294,7 @@ class Engine:
         finally:
             with self._lock:
                 self._control = None
+            self._step_s = control.step_s
 
     def _expected_q(self, board: Board) -> float | None:
         """Return the value of the last search if this position follows from it by two moves."""

@@ -288,6 +288,21 @@ def test_the_hard_limit_holds_with_a_slow_net(limits, seconds):
     assert evaluator.asked >= 1
 
 
+def test_a_slow_step_is_expected_again():
+    clock = ManualClock()
+    evaluator = Slow(clock, 0.0003)
+    engine = Engine(EngineConfig(seed=1), clock=clock, evaluator=evaluator)
+    setup(engine, "h8i9")
+    used_s = []
+    for slow in (False, True, False):
+        evaluator.seconds = 0.04 if slow else 0.0003
+        arrival_s = clock.now_s()
+        engine.nbest(1, SearchLimits(max_nodes=1) if slow else SearchLimits(100), arrival_s)
+        used_s.append(clock.now_s() - arrival_s)
+    assert used_s[0] > 0.05  # undisturbed, most of the turn is used
+    assert used_s[2] < 0.045  # another gap would still end before the watchdog answers
+
+
 def test_time_before_the_search_counts():
     clock = ManualClock()
     engine = Engine(EngineConfig(seed=1), clock=clock, evaluator=Slow(clock, 0.001))
@@ -500,6 +515,15 @@ def test_temperature_avoids_lost_moves_and_keeps_wins():
     assert draw_move(won, 1.0, generator) is won
 
 
+def test_no_simulations_play_the_first_choice_of_the_net(tmp_path):
+    engine = make(str(write_net(tmp_path / "n.onnx", scale=5.0)), simulations=0, solver=False)
+    setup(engine, "h8i9")
+    result = think(engine, SearchLimits(60_000))
+    assert result.evaluations == 1
+    assert result.candidates[0].prior == max(m.prior for m in result.candidates)
+    assert result.point == result.candidates[0].point
+
+
 def test_simulations_limit_weakens():
     engine = make(simulations=10)
     setup(engine, "h8i9")
@@ -523,14 +547,14 @@ def test_private_memory_is_known_and_sees_an_allocation():
     del block
 
 
-@pytest.mark.parametrize("limit_mib", [96, 160])
+@pytest.mark.parametrize("limit_mib", [96, 160, 350] if os.environ.get("TENGEN_LONG") else [96])
 def test_a_search_stays_within_its_memory(limit_mib):
     code = (
         "import sys\nfrom engine import Engine, EngineConfig, Rule, SearchLimits\n"
         "from engine.memory import private_bytes\n"
         "e = Engine(EngineConfig(net='hashed', seed=1, cache_mib=8)); e.new_game(20, 20, Rule.FREESTYLE)\n"
         "e.set_memory(int(sys.argv[1])); e.set_position([(190, 0), (211, 1)]); e.warm_up()\n"
-        "r = e.think(SearchLimits(max_nodes=400_000, turn_ms=20_000), e.clock.now_s())\n"
+        "r = e.think(SearchLimits(max_nodes=2_000_000, turn_ms=20_000), e.clock.now_s())\n"
         "print(private_bytes(), r.simulations)\n"
     )
     limit = limit_mib << 20
