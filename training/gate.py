@@ -76,12 +76,12 @@ def plan(
         nets: name -> net file, of all nets that can still be played; the candidate and the best are in it.
         seed: of openings.
     """
-    me = ArenaPlayer(name, nets[name], config.simulations)
+    me = ArenaPlayer(name, nets[name], config.simulations, config.leaf_vcf_nodes)
     for size in dict.fromkeys((*config.sizes, config.size)):
         for yardstick in config.yardsticks:
             main = size == config.size and yardstick in ("uniform", "tactical")
             if (size in config.sizes or main) and standings.wanted(yardstick, size):
-                other = ArenaPlayer(yardstick, yardstick, config.simulations)
+                other = ArenaPlayer(yardstick, yardstick, config.simulations, config.leaf_vcf_nodes)
                 pairs = config.yardstick_pairs
                 spec = ArenaSpec(me, other, size, size, config.rule, pairs, seed=seed, stones=4)
                 yield Planned(spec, size == config.size, False)
@@ -89,7 +89,7 @@ def plan(
     # An older one as well ties the scale together over longer times.
     older = [n for n in nets if n not in (name, standings.best)]
     for rival in rivals + older[-1:]:
-        other = ArenaPlayer(rival, nets[rival], config.simulations)
+        other = ArenaPlayer(rival, nets[rival], config.simulations, config.leaf_vcf_nodes)
         pairs = config.pairs if rival == standings.best else max(1, config.pairs // 2)
         spec = ArenaSpec(me, other, config.size, config.size, config.rule, pairs, seed=seed + 1)
         yield Planned(spec, True, rival == standings.best)

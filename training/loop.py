@@ -8,7 +8,7 @@ Stages meet only in the run directory:
     log.jsonl        one line an event         tensorboard/     the same as curves
 
 A cycle is: play so many positions, take the batches that bounded reuse allows, save, export, and, when it
-is time, measure. Workers keep their games in flight between cycles. Everything written is written atomically, the
+is time, measure. Workers keep their games in flight between cycles. Everything is written atomically, the
 checkpoint before the state, so a kill costs the games in flight and the batches of one cycle.
 """
 
@@ -151,10 +151,12 @@ class Run:
         self._mean_rate = rates["positions_per_s"]
         self.log.event("play", cycle=state.cycle, seconds=seconds, **rates)
         self.learner.refresh()
+        if not self.learner.batches and not self.state.measured and self.learner.window.seen:
+            self._measure_untrained(crew)
         self._learn()
         self._save()
         if self.learner.batches and not self._stopped():
-            self._export()
+            self._export(self.state.cycle)
             if self.elapsed_s() - state.measured_s >= 60 * config.evaluation.every_minutes:
                 self._measure(crew)
         self._save_state()
@@ -182,14 +184,20 @@ class Run:
             rate = done * self.config.learner.batch / max(1e-9, time.monotonic() - started_s)
             self.log.event("learn", cycle=self.state.cycle, samples_per_s=rate, **self._metrics)
 
-    def _export(self) -> None:
+    def _measure_untrained(self, crew: Crew) -> None:
+        """Put the net that knows nothing on the scale, as the point where everything starts."""
+        self._export(0)
+        self._measure(crew)
+        self.state.net = UNIFORM
+
+    def _export(self, cycle: int) -> None:
         """Export the averaged net; a refused export leaves the old one in use."""
-        name = f"c{self.state.cycle:06d}"
+        name = f"c{cycle:06d}"
         origin = Origin(
             training_steps=self.learner.batches,
             games=self.state.games,
             positions=self.state.positions,
-            description=f"Cycle {self.state.cycle} of the run {self.run_dir.name}",
+            description=f"Cycle {cycle} of the run {self.run_dir.name}",
             data=f"Self-play from zero: {self.state.games} games, {self.state.positions} positions.",
             sizes=self._side_range(),
             rules=tuple(rule for rule, _ in self.config.mix(False).rules),
@@ -198,8 +206,8 @@ class Run:
         try:
             exported = self.learner.export(self.run_dir / "nets", name, origin)
         except ExportError as error:
-            self._say(f"cycle {self.state.cycle}: {error}")
-            self.log.event("refused", cycle=self.state.cycle, reason=str(error))
+            self._say(f"cycle {cycle}: {error}")
+            self.log.event("refused", cycle=cycle, reason=str(error))
             return
         if self.device == "cuda":
             net = self.run_dir / "nets" / f"{name}.pt"
@@ -208,7 +216,7 @@ class Run:
             net = exported.int8 if self.config.precision == "int8" else exported.fp32
         self.state.net = net.name
         self.log.event(
-            "export", cycle=self.state.cycle, net=net.name, net_id=exported.net_id,
+            "export", cycle=cycle, net=net.name, net_id=exported.net_id,
             seconds=time.monotonic() - started_s, **exported.differences,
         )  # fmt: skip
         self._tidy_nets()

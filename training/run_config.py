@@ -29,7 +29,8 @@ class EvaluationConfig:
         size, rule: of the games against the best net, which decide promotion.
         pairs: pairs of games against the best net, and against each yardstick.
         yardstick_pairs: pairs against each opponent that is not a net.
-        simulations: a move, of both sides.
+        simulations: a move, of both sides; 1 plays the net's first choice.
+        leaf_vcf_nodes: solver budget at leaves, of both sides.
         threshold: a candidate is promoted from this score on.
         sizes: boards of the games against `yardsticks`.
         yardsticks: `random`, `rollouts:N`, `uniform`, `tactical`; each is dropped when beaten twice by 98 %.
@@ -41,6 +42,7 @@ class EvaluationConfig:
     pairs: int = 32
     yardstick_pairs: int = 10
     simulations: int = 64
+    leaf_vcf_nodes: int = 60
     threshold: float = 0.5
     sizes: tuple[int, ...] = (9, 15)
     yardsticks: tuple[str, ...] = ("random", "rollouts:1000", "uniform", "tactical")
@@ -63,8 +65,8 @@ class RunConfig:
         small_share: share of the run's time; 0 switches small boards off.
         cycle_positions: positions of self-play between two rounds of learning; the first cycles are shorter.
         self_play_net: `latest` plays with every export, `best` only with promoted ones.
-        total_positions: the run also ends after so many positions, and its learning rate follows their number
-            instead of the time; 0: `minutes` decides. Such a run repeats itself game by game, as does one with
+        total_positions: the run also ends after so many positions, and its learning rate follows their count
+            instead of the time; 0: `minutes` decides. Such a run repeats itself game by game, like one with
             a constant rate.
         play, learner, evaluation: see there.
     """
@@ -144,7 +146,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                  "opening": {"max_stones": 3, "free_stones": 3}},
         "learner": {"net": {"blocks": 1, "channels": 16}, "batch": 64, "window_min": 2000, "warmup": 20},
         "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,
-                       "simulations": 1, "yardsticks": ("random",)},
+                       "simulations": 1, "leaf_vcf_nodes": 0, "yardsticks": ("random",)},
     },
     "laptop": {"learner": {"window_min": 6000, "reuse": 5.0}, "games": 24},
     "gpu": {

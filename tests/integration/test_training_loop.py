@@ -1,0 +1,152 @@
+"""The whole loop as a process: it learns, repeats itself, survives kills, refuses bad input.
+
+TENGEN_LONG=1 trains four times as long in the first test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from training.match import main as match_main
+from training.records import list_shards, read_shard
+
+LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1
+SHORT = ["--set", "cycle_positions=600", "--set", "learner.window_min=500"]
+QUICK = ["--preset", "smoke", "--minutes", "0", "--device", "cpu"]
+
+
+def command(run_dir: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "training.selfplay", "--run-dir", str(run_dir), *arguments]
+
+
+def train(run_dir: Path, *arguments: str, timeout: float = 170) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(run_dir, *arguments), capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def events(run_dir: Path, kind: str) -> list[dict[str, object]]:
+    lines = (run_dir / "log.jsonl").read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def seeds(run_dir: Path) -> list[int]:
+    return [game.seed for path in list_shards(run_dir / "records") for game in read_shard(path)]
+
+
+def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) -> None:
+    deadline_s = time.monotonic() + timeout_s
+    while not condition():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline_s
+        time.sleep(0.1)
+
+
+def test_the_loop_learns_from_zero(tmp_path):
+    done = train(tmp_path, *QUICK, "--set", f"total_positions={12_000 * LENGTH}")
+    assert done.returncode == 0, done.stderr
+    against_random = [event for event in events(tmp_path, "match") if event["b"] == "random"]
+    assert against_random[0]["a"] == "c000000", "the untrained net is measured first"
+    assert against_random[-1]["score"] >= max(0.95, against_random[0]["score"])
+    rise = [event for event in events(tmp_path, "match") if event["b"] == "c000000"]
+    assert rise[-1]["score"] >= 0.8, "and loses to the trained one"
+    learned = events(tmp_path, "learn")
+    assert learned[-1]["value"] < learned[0]["value"] and learned[-1]["policy"] < learned[0]["policy"]
+    pointer = json.loads((tmp_path / "best.json").read_text())
+    assert pointer["net"] != "c000000" and (tmp_path / "best.int8.onnx").stat().st_size > 1000
+    assert (tmp_path / "config.json").exists() and list((tmp_path / "tensorboard").iterdir())
+    assert not list((tmp_path / "records").glob("*.journal"))
+    assert match_main(
+        ["--a", f"engine:net={tmp_path / 'best.int8.onnx'},nodes=1,solver=no", "--b", "random",
+         "--games", "4", "--size", "7", "--quiet"]
+    ) == 0  # fmt: skip
+    report = subprocess.run(
+        [sys.executable, "-m", "training.report", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert report.returncode == 0, report.stderr
+    assert "<svg" in (tmp_path / "report.html").read_text()
+
+
+def test_same_seed_and_one_worker_repeat_every_game(tmp_path):
+    for name in ("a", "b"):
+        done = train(
+            tmp_path / name, *QUICK, *SHORT, "--set", "total_positions=1800"
+        )
+        assert done.returncode == 0, done.stderr
+    first, second = (list_shards(tmp_path / name / "records") for name in ("a", "b"))
+    assert len(first) >= 3 and [p.name for p in first] == [p.name for p in second]
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+    assert len({net for path in first for net in {game.net_id for game in read_shard(path)}}) > 1
+
+
+@pytest.mark.posix
+def test_a_killed_run_keeps_its_games_and_goes_on(tmp_path):
+    arguments = [*QUICK, *SHORT, "--set", "total_positions=30000"]
+    process = subprocess.Popen(
+        command(tmp_path, *arguments), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(lambda: (tmp_path / "log.jsonl").exists() and len(events(tmp_path, "export")) >= 3, process)
+    journal = tmp_path / "records"
+    wait_for(lambda: any(p.stat().st_size > 0 for p in journal.glob("*.journal")), process)
+    before = seeds(tmp_path)
+    cycle = json.loads((tmp_path / "state.json").read_text())["cycle"]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = train(tmp_path, "--set", f"total_positions={600 * (cycle + 2)}")
+    assert done.returncode == 0, done.stderr
+    assert "recovered" in done.stderr and "continuing at cycle" in done.stderr
+    after = seeds(tmp_path)
+    assert set(before) < set(after) and len(after) == len(set(after)), "nothing lost, nothing twice"
+    learned = [event["batches"] for event in events(tmp_path, "learn")]
+    assert learned[-1] > learned[0] and max(learned) == learned[-1]
+    assert not list(journal.glob("*.journal"))
+
+
+@pytest.mark.posix
+def test_ctrl_c_finishes_cleanly(tmp_path):
+    process = subprocess.Popen(command(tmp_path, *QUICK), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (tmp_path / "log.jsonl").exists() and events(tmp_path, "learn"), process)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 0 and "stopped" in text
+    assert not list((tmp_path / "records").glob("*.journal"))
+    assert list((tmp_path / "checkpoints").glob("*.ckpt"))
+    assert events(tmp_path, "stop")
+
+
+def test_bad_input_is_refused_clearly(tmp_path):
+    cases = [
+        (["--set", "plya.simulations=3"], "plya"),
+        (["--set", "play.simulations=many"], "play.simulations"),
+        (["--set", "play.simulations"], "key=value"),
+        (["--set", "play=3"], "group of settings"),
+        (["--set", "sizes=4"], "5 to 22"),
+        (["--set", "rules=2"], "rule"),
+        (["--set", "precision=int4"], "precision"),
+    ]
+    for arguments, words in cases:
+        done = train(tmp_path / "x", *arguments)
+        assert done.returncode == 2 and words in done.stderr, (arguments, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_run_of_other_features_or_a_missing_gpu_is_refused(tmp_path):
+    import torch
+
+    stored = {"preset": "smoke", "feature_version": 999, "config": {}}
+    (tmp_path / "config.json").write_text(json.dumps(stored))
+    done = train(tmp_path)
+    assert done.returncode == 2 and "feature version 999" in done.stderr
+    if not torch.cuda.is_available():
+        done = train(tmp_path / "y", "--preset", "smoke", "--device", "cuda")
+        assert done.returncode == 1 and "cuda" in done.stderr and "Traceback" not in done.stderr
+        assert not (tmp_path / "y").exists()
