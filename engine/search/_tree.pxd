@@ -37,7 +37,7 @@ cdef struct Node:           # 64 bytes
     Ref stats               # block of `n_visited` EdgeStats
     float raw_win           # the evaluator's answer; negative: not asked
     float raw_draw
-    float lost_prior        # prior of the moves proven to lose
+    float settled_prior     # prior of the moves that are proven
     float tail_prior        # prior of each legal move that is not stored
     uint16_t n_moves        # moves stored; the visited ones first
     uint16_t n_legal
@@ -47,6 +47,7 @@ cdef struct Node:           # 64 bytes
     uint16_t proof_move     # of a result that was proven without children, else NO_MOVE
     uint8_t proven
     uint8_t solver_level    # solver calls made here; SOLVER_DONE: no more
+    uint8_t has_draw        # a move is proven to draw: the value is at least 0
     uint8_t head_ready      # the best unvisited move stands at index n_visited
 
 cdef struct EdgeStat:       # 24 bytes
@@ -74,6 +75,8 @@ cdef class Tree:
     cdef Ref free_lists[1024]       # by size in units
     cdef Ref dead                   # subtrees to be freed
     cdef int64_t n_nodes
+    cdef int common_units           # size of most blocks of moves
+    cdef int cramped                # simulations that failed for lack of memory since the last success
     # position
     cdef Board board                # at the root between simulations
     cdef Ref root
@@ -106,6 +109,8 @@ cdef class Tree:
     cdef public bint stop
 
     cdef int need_root(self) except -1
+    cdef int need_edges(self) except -1
+    cdef int prove_edge(self, int point, int proven, int distance) except -1
     cdef int check_planes(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int rows) except -1
     cdef char* at(self, Ref ref) noexcept nogil
     cdef Ref take(self, int units) noexcept nogil
@@ -115,7 +120,9 @@ cdef class Tree:
     cdef void reclaim(self, int limit) noexcept nogil
     cdef void strip(self, Node* node) noexcept nogil
     cdef bint collapse_one(self) noexcept nogil
-    cdef bint make_room(self, int64_t units) noexcept nogil
+    cdef bint make_room(self) noexcept nogil
+    cdef bint condense(self) noexcept nogil
+    cdef void keep_proof(self, Node* node) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef int examine(self, BoardState* b) noexcept nogil
     cdef void list_legal(self, BoardState* b) noexcept nogil
@@ -126,6 +133,7 @@ cdef class Tree:
     cdef void widen(self, Node* node, BoardState* b) noexcept nogil
     cdef int find_move(self, Node* node, int move) noexcept nogil
     cdef int begin(self, int root_move, float* planes, uint64_t* key) noexcept nogil
+    cdef int walk(self, int root_move, float* planes, uint64_t* key) noexcept nogil
     cdef int finish_walk(self, BoardState* b, int found, float* planes, uint64_t* key) noexcept nogil
     cdef bint compute_priors(self, const float* logits, bint by_point) noexcept nogil
     cdef Ref new_node(self) noexcept nogil

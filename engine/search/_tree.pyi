@@ -161,9 +161,13 @@ class Tree:
             seed: of this draw; None: next of the tree's own generator.
         """
     def exclude(self, points: Sequence[int], distance: int) -> None:
-        """Mark moves of the expanded root as proven to lose in `distance` plies (even)."""
+        """Mark moves of the expanded root as proven to lose in `distance` plies (even), which may be corrected later.
+
+        Raises:
+            ValueError: the root is not expanded or has no such move.
+        """
     def prove(self, proven: int, distance: int, move: int) -> None:
-        """Set the root's result, found outside of the tree."""
+        """Set the root's result, found outside of the tree, and the move that shows it."""
 
     # --- numbers
     @property

@@ -6,9 +6,10 @@ solver does (`solve`), else asks for an evaluation; `attach` puts the new nodes 
 the value up. A position with a single sensible move (the block of a five) is never evaluated: the walk goes on.
 
 Moves of a node lie in one block; only visited ones have an `EdgeStat`, and they come first. Unvisited moves differ
-in nothing but the prior, so `choose` compares all visited moves with the one best unvisited. Moves that are proven
-to lose count as if they were illegal: what they had brought to the averages above is taken back, their prior is
-shared by the others. Visits are never taken back, they count effort.
+in nothing but the prior, so `choose` compares all visited moves with the one best unvisited. Proven moves
+take no more simulations and their prior is shared by the others. One that loses counts as if it were illegal: what
+it had brought to the averages above is taken back. One that draws is a lower bound for its node. Visits are never
+taken back, they count effort.
 
 The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what is
 left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
@@ -176,11 +177,19 @@ cdef inline Node* node_at(Tree tree, Ref ref) noexcept nogil:
 
 
 cdef inline int moves_units(int n) noexcept nogil:
-    return (n * 6 + UNIT_BYTES - 1) // UNIT_BYTES
+    """Units of a block of moves; few different sizes, so that freed blocks fit again."""
+    cdef int units = (n * 6 + UNIT_BYTES - 1) // UNIT_BYTES
+    return units if units <= 12 else (units + 15) & ~15
 
 
 cdef inline int stats_units(int room) noexcept nogil:
     return room * 3 // 2
+
+
+cdef inline double node_value(const Node* node) noexcept nogil:
+    """Mean utility for the side to move, not below a draw that is proven."""
+    cdef double q = node.value_sum / node.weight
+    return q if q > 0 or not node.has_draw else 0.0
 
 
 cdef inline int opposite(int proven) noexcept nogil:
@@ -205,6 +214,7 @@ cdef class Tree:
         self.fpu_reduction_root = self.params.fpu_reduction_root
         self.inverse_temperature = 1.0 / self.params.policy_temperature
         self.edge_cap = self.params.edge_cap or MAX_POINTS
+        self.common_units = moves_units(min(self.edge_cap, MAX_POINTS))
         self.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
         self.vcf_growth = self.params.vcf_growth
         self.max_vcf_nodes = self.params.max_vcf_nodes
@@ -253,10 +263,12 @@ cdef class Tree:
             while self.dead != 0 and self.free_lists[units] == 0:
                 self.reclaim(16)
         k = units
-        while k < MAX_BLOCK and self.free_lists[k] == 0:
-            k += 1
-        if k == MAX_BLOCK:
-            return 0
+        if self.free_lists[k] == 0:     # cut the largest block, so that common sizes last
+            k = MAX_BLOCK - 1
+            while k > units and self.free_lists[k] == 0:
+                k -= 1
+            if k == units:
+                return 0
         ref = self.free_lists[k]
         self.free_lists[k] = (<Ref*>self.at(ref))[0]
         self.free_units -= k
@@ -290,7 +302,8 @@ cdef class Tree:
         self.give(node.moves, moves_units(node.n_moves))
         node.moves = node.stats = 0
         node.n_moves = node.n_visited = node.stats_room = 0
-        node.lost_prior = 0
+        node.settled_prior = 0
+        node.has_draw = 0
         node.head_ready = 0
 
     cdef void reclaim(self, int limit) noexcept nogil:
@@ -327,28 +340,90 @@ cdef class Tree:
             ref = least
         if ref == self.root:
             return False
+        self.keep_proof(node)
+        self.strip(node)
+        return True
+
+    cdef void keep_proof(self, Node* node) noexcept nogil:
+        """Remember the move of a proof whose moves are about to be forgotten."""
+        cdef int i
         if node.proven != PROVEN_NONE and node.proof_move == NO_MOVE:
             i = self.best_edge(node)
             if i >= 0:
                 node.proof_move = moves_of(self, node)[i]
-        self.strip(node)
-        return True
 
-    cdef bint make_room(self, int64_t units) noexcept nogil:
-        """See to it that `units` are free."""
-        while (
-            self.free_units + (CHUNK_UNITS - self.unit)
-            + <int64_t>(self.max_chunks - 1 - self.chunk) * CHUNK_UNITS < units
-        ):
+    cdef bint make_room(self) noexcept nogil:
+        """See to it that a simulation finds memory; False if the arena is too small."""
+        cdef int tries = 64
+        cdef int64_t fresh
+        while True:
+            fresh = <int64_t>(self.max_chunks - 1 - self.chunk) * CHUNK_UNITS + CHUNK_UNITS - self.unit
+            if fresh >= RESERVE_UNITS:
+                return True
+            if fresh + self.free_units >= RESERVE_UNITS and (tries <= 0 or (
+                self.free_lists[NODE_UNITS] != 0 and self.free_lists[self.common_units] != 0
+                and self.free_lists[stats_units(FIRST_ROOM)] != 0 and self.free_lists[2 * stats_units(FIRST_ROOM)] != 0
+            )):
+                return True
+            tries -= 1
             if self.dead != 0:
                 self.reclaim(64)
             elif not self.collapse_one():
-                return False
+                return fresh + self.free_units >= RESERVE_UNITS
+
+    cdef bint condense(self) noexcept nogil:
+        """Keep nothing but the root, its moves and their values, in an arena without fragments."""
+        cdef Node* root = node_at(self, self.root)
+        cdef EdgeStat* stats
+        cdef Node* children
+        cdef char* saved
+        cdef Node head
+        cdef int n = root.n_visited, i
+        cdef int64_t moves_bytes = root.n_moves * 6, stats_bytes = n * sizeof(EdgeStat)
+        cdef bint noisy = self.noisy
+        cdef double noise_epsilon = self.noise_epsilon
+        saved = <char*>malloc(8 + moves_bytes + stats_bytes + n * sizeof(Node))
+        if saved == NULL:
+            return False
+        children = <Node*>saved
+        stats = <EdgeStat*>(saved + n * sizeof(Node))
+        if n > 0:
+            memcpy(stats, self.at(root.stats), stats_bytes)
+        if root.moves != 0:
+            memcpy(saved + n * sizeof(Node) + stats_bytes, self.at(root.moves), moves_bytes)
+        for i in range(n):
+            if stats[i].child != 0:
+                self.keep_proof(node_at(self, stats[i].child))
+                children[i] = node_at(self, stats[i].child)[0]
+        head = root[0]
+        self.forget()
+        self.noisy = noisy
+        self.noise_epsilon = noise_epsilon
+        self.root = self.new_node()
+        root = node_at(self, self.root)
+        root[0] = head
+        root.stats = 0
+        root.stats_room = 0
+        if head.moves != 0:
+            root.moves = self.take(moves_units(head.n_moves))
+            memcpy(self.at(root.moves), saved + n * sizeof(Node) + stats_bytes, moves_bytes)
+        root.n_visited = 0
+        for i in range(n):
+            self.grow_stats(root)
+            root.n_visited += 1
+            if stats[i].child != 0:
+                stats[i].child = self.new_node()
+                children[i].moves = children[i].stats = 0
+                node_at(self, stats[i].child)[0] = children[i]
+                self.strip(node_at(self, stats[i].child))
+            stats_of(self, root)[i] = stats[i]
+        free(saved)
         return True
 
     cdef void forget(self) noexcept nogil:
         memset(self.free_lists, 0, sizeof(self.free_lists))
         self.free_units = 0
+        self.cramped = 0
         self.dead = 0
         self.root = 0
         self.n_nodes = 0
@@ -554,13 +629,13 @@ cdef class Tree:
         if node.n_legal == 1:
             return 0 if node.n_visited == 1 or self.grow_stats(node) else -1
         n = node.visits
-        remain = 1.0 - node.lost_prior
+        remain = 1.0 - node.settled_prior
         if remain < MIN_REMAIN:
             remain = MIN_REMAIN
         scale = (self.c_puct + self.c_puct_log * log_positive(1.0 + n / self.c_puct_base)) * sqrt(n) / remain
         stats = stats_of(self, node)
         for i in range(node.n_visited):
-            if stats[i].proven == PROVEN_LOSS:
+            if stats[i].proven != PROVEN_NONE:
                 continue
             explored += stats[i].prior
             score = stats[i].q + scale * stats[i].prior / (1.0 + stats[i].visits)
@@ -570,7 +645,7 @@ cdef class Tree:
         if node.n_visited < node.n_moves:
             if not node.head_ready:
                 self.ready_head(node)
-            fpu = node.value_sum / node.weight
+            fpu = node_value(node)
             fpu -= (self.fpu_reduction_root if ref == self.root else self.fpu_reduction) * sqrt(explored / remain)
             if fpu < -1.0:
                 fpu = -1.0
@@ -601,10 +676,22 @@ cdef class Tree:
         return first
 
     cdef int begin(self, int root_move, float* planes, uint64_t* key) noexcept nogil:
-        """Walk to a leaf; back up at once if it is settled. Returns a status; the board is at the root again."""
+        """Start a simulation; finish it at once if its leaf is settled. Returns a status."""
+        cdef int status
+        if self.cramped == 0:
+            status = self.walk(root_move, planes, key)
+            if status != FULL:
+                return status
+        self.pending = False
+        if self.cramped > 1 or self.root == 0 or not self.condense():
+            return FULL
+        self.cramped += 1       # until a simulation succeeds
+        return self.walk(root_move, planes, key)
+
+    cdef int walk(self, int root_move, float* planes, uint64_t* key) noexcept nogil:
+        """Walk to a leaf, judge it, come back."""
         cdef BoardState* b = self.board.state
         cdef Node* node
-        cdef EdgeStat* stat
         cdef Ref ref = self.root
         cdef int i, found = -1
         cdef int64_t threshold
@@ -613,7 +700,7 @@ cdef class Tree:
         self.leaf = 0
         if ref != 0 and node_at(self, ref).proven != PROVEN_NONE:
             return NOTHING_LEFT
-        if not self.make_room(RESERVE_UNITS):
+        if not self.make_room():
             return FULL
         while ref != 0:
             node = node_at(self, ref)
@@ -624,7 +711,7 @@ cdef class Tree:
                 i = self.find_move(node, root_move)
                 if i < 0:
                     return BAD_MOVE
-                if i < node.n_visited and stats_of(self, node)[i].proven == PROVEN_LOSS:
+                if i < node.n_visited and stats_of(self, node)[i].proven != PROVEN_NONE:
                     return NOTHING_LEFT
                 if i == node.n_visited and not self.grow_stats(node):
                     return FULL
@@ -649,17 +736,7 @@ cdef class Tree:
             self.depth += 1
             ref = 0
             if i < node.n_visited:
-                stat = &stats_of(self, node)[i]
-                ref = stat.child
-                if stat.proven == PROVEN_DRAW:      # known: count it, go no deeper
-                    for i in range(self.depth - 1):
-                        board_undo(b)
-                    node = node_at(self, ref)
-                    node.visits += 1
-                    node.weight += 1
-                    node.draw_sum += 1
-                    self.backup(node, False, 1, 0, 1)
-                    return SOLVED
+                ref = stats_of(self, node)[i].child
             board_place(b, moves_of(self, node)[i], b.to_move, self.tables)
         return self.finish_walk(b, found, planes, key)
 
@@ -843,10 +920,12 @@ cdef class Tree:
             return BAD_MOVE
         memset(&filled, 0, sizeof(Node))
         if not self.fill_moves(&filled, at_root):
+            self.cramped += 1
             return FULL
         moves = filled.moves
         if not self.attach():
             self.give(moves, moves_units(filled.n_moves))
+            self.cramped += 1
             return FULL
         node = node_at(self, self.leaf)
         node.moves = moves
@@ -925,12 +1004,13 @@ cdef class Tree:
                 stat.distance = child.distance + 1
                 stat.q = exact_q(stat.proven)
                 # The child's sums are as they were before this simulation.
+                node.settled_prior += stat.prior
                 if stat.proven == PROVEN_LOSS:
-                    node.lost_prior += stat.prior
                     d_weight = -child.weight
                     d_value = -child.value_sum
                     d_draw = -child.draw_sum
                 elif stat.proven == PROVEN_DRAW:
+                    node.has_draw = 1
                     d_weight = 1
                     d_value = -child.value_sum
                     d_draw = child.weight + 1 - child.draw_sum
@@ -941,13 +1021,14 @@ cdef class Tree:
                 if changed:
                     child = node
                     continue
-            elif stat.proven == PROVEN_NONE:
-                stat.q = -(child.value_sum / child.weight)
+            else:
+                stat.q = -node_value(child)
             d_value = -d_value
             node.weight += d_weight
             node.value_sum += d_value
             node.draw_sum += d_draw
             child = node
+        self.cramped = 0
         self.simulations += 1
         self.depth_sum += self.depth
         if self.depth > self.depth_max:
@@ -968,24 +1049,27 @@ cdef class Tree:
     cdef int best_edge(self, Node* node) noexcept nogil:
         """Index of the move that a node would play, -1 if it knows none."""
         cdef EdgeStat* s
-        cdef int i, best = -1, wanted = node.proven
+        cdef int i, best = -1, draw = -1, wanted = node.proven
         cdef double rank, best_rank = -1e300
         if node.n_visited == 0:
             return -1
         s = stats_of(self, node)
         for i in range(node.n_visited):
-            if wanted != PROVEN_NONE and s[i].proven != wanted:
+            if s[i].proven == PROVEN_DRAW:
+                draw = i
+            if s[i].proven != wanted:
                 continue
-            if s[i].proven == PROVEN_LOSS and wanted != PROVEN_LOSS:
-                continue
-            rank = s[i].visits + 0.25 * s[i].q
             if wanted == PROVEN_WIN:
                 rank = -<double>s[i].distance
             elif wanted == PROVEN_LOSS:
                 rank = s[i].distance + 1e-9 * s[i].visits
+            else:
+                rank = s[i].visits + 0.25 * s[i].q
             if rank > best_rank:
                 best_rank = rank
                 best = i
+        if draw >= 0 and wanted == PROVEN_NONE and (best < 0 or s[best].q < 0):
+            return draw
         return best
 
     cdef bint root_ready(self) noexcept nogil:
@@ -1021,7 +1105,7 @@ cdef class Tree:
             self.clean[moves[i]] = priors[i]
             total += self.noise[moves[i]]
         self.noisy = True
-        node.lost_prior = 0
+        node.settled_prior = 0
         node.head_ready = 0
         for i in range(node.n_moves):
             priors[i] = <float>(
@@ -1029,8 +1113,8 @@ cdef class Tree:
             )
             if i < node.n_visited:
                 stats[i].prior = priors[i]
-                if stats[i].proven == PROVEN_LOSS:
-                    node.lost_prior += priors[i]
+                if stats[i].proven != PROVEN_NONE:
+                    node.settled_prior += priors[i]
 
     cdef void unmix_noise(self) noexcept nogil:
         cdef Node* node
@@ -1043,14 +1127,14 @@ cdef class Tree:
         if node.moves == 0:
             return
         stats = stats_of(self, node)
-        node.lost_prior = 0
+        node.settled_prior = 0
         node.head_ready = 0
         for i in range(node.n_moves):
             priors_of(self, node)[i] = self.clean[moves_of(self, node)[i]]
             if i < node.n_visited:
                 stats[i].prior = priors_of(self, node)[i]
-                if stats[i].proven == PROVEN_LOSS:
-                    node.lost_prior += stats[i].prior
+                if stats[i].proven != PROVEN_NONE:
+                    node.settled_prior += stats[i].prior
 
     def add_root_noise(self, double epsilon, double alpha_total=10.83, seed=None):
         rng = self.rng if seed is None else np.random.default_rng(seed)
@@ -1212,9 +1296,10 @@ cdef class Tree:
         with nogil:
             while done < simulations and not self.stop:
                 status = self.simulate(kernel_kind, kernel_seed)
-                if status != LEAF and status != SOLVED:
+                if status == LEAF or status == SOLVED:
+                    done += 1
+                elif status != FULL or self.cramped > 1:
                     break
-                done += 1
         return done
 
     # --- the root -----------------------------------------------------------------------------------------------
@@ -1251,7 +1336,8 @@ cdef class Tree:
         elif node.weight == 0:
             q, draw = 0.0, 1.0
         else:
-            q, draw = node.value_sum / node.weight, node.draw_sum / node.weight
+            draw = node.draw_sum / node.weight
+            q = min(max(node_value(node), draw - 1), 1 - draw)
         return ((1 - draw + q) / 2, draw, (1 - draw - q) / 2)
 
     @property
@@ -1392,56 +1478,66 @@ cdef class Tree:
         return line
 
     def exclude(self, points, int distance):
-        cdef Node* node
-        cdef EdgeStat* stat
-        cdef Node* child
-        cdef int i
+        self.need_edges()
+        for point in points:
+            self.prove_edge(point, PROVEN_LOSS, distance)
+
+    cdef int need_edges(self) except -1:
         if not self.root_ready():
             raise ValueError("the root is not expanded")
-        node = node_at(self, self.root)
-        for point in points:
-            i = self.find_move(node, point)
-            if i < 0:
-                raise ValueError(f"point {point} is no move of the root")
-            if i == node.n_visited:
-                if not self.grow_stats(node):
-                    raise MemoryError("no memory for a root move")
-                stat = &stats_of(self, node)[i]
-                memset(stat, 0, sizeof(EdgeStat))
-                stat.prior = priors_of(self, node)[i]
-                node.n_visited += 1
-                node.head_ready = 0
+        return 0
+
+    cdef int prove_edge(self, int point, int proven, int distance) except -1:
+        """Set the result of a root move and draw the conclusion. An edge that is proven already takes the distance."""
+        cdef Node* node = node_at(self, self.root)
+        cdef EdgeStat* stat
+        cdef Node* child = NULL
+        cdef int i = self.find_move(node, point)
+        if i < 0:
+            raise ValueError(f"point {point} is no move of the root")
+        if i == node.n_visited:
+            if not self.grow_stats(node):
+                raise MemoryError("no memory for a root move")
             stat = &stats_of(self, node)[i]
-            if stat.proven != PROVEN_NONE:
-                continue
-            stat.proven = PROVEN_LOSS
-            stat.distance = <uint16_t>distance
-            stat.q = -1
-            node.lost_prior += stat.prior
-            if stat.child != 0:
-                child = node_at(self, stat.child)
-                child.proven = PROVEN_WIN
-                child.distance = <uint16_t>(distance - 1)
-                node.weight -= child.weight
-                node.value_sum += child.value_sum
-                node.draw_sum -= child.draw_sum
-            self.settle(node, stat)
+            memset(stat, 0, sizeof(EdgeStat))
+            stat.prior = priors_of(self, node)[i]
+            node.n_visited += 1
+            node.head_ready = 0
+        stat = &stats_of(self, node)[i]
+        if stat.child != 0:
+            child = node_at(self, stat.child)
+            child.distance = <uint16_t>(distance - 1)
+        stat.distance = <uint16_t>distance
+        if stat.proven == PROVEN_NONE:
+            stat.proven = <uint8_t>proven
+            stat.q = exact_q(proven)
+            if child != NULL:
+                child.proven = <uint8_t>opposite(proven)
+            if proven == PROVEN_LOSS:
+                node.settled_prior += stat.prior
+                if child != NULL:
+                    node.weight -= child.weight
+                    node.value_sum += child.value_sum
+                    node.draw_sum -= child.draw_sum
+        self.settle(node, stat)
+        return 0
 
     def prove(self, int proven, int distance, int move):
         cdef Node* node
         self.need_root()
+        if proven == PROVEN_WIN and self.root_ready():
+            self.prove_edge(move, proven, distance)
+            return
         if self.root == 0:
             self.root = self.new_node()
             if self.root == 0:
                 raise MemoryError("no memory for a root")
         node = node_at(self, self.root)
+        self.unmix_noise()
+        self.strip(node)
         node.proven = <uint8_t>proven
         node.distance = <uint16_t>distance
         node.proof_move = <uint16_t>move
-        if node.moves != 0:
-            # The proof comes from outside of the tree, so its moves must not hide it.
-            self.unmix_noise()
-            self.strip(node)
 
     # --- numbers ------------------------------------------------------------------------------------------------
 

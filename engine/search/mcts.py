@@ -265,15 +265,16 @@ class Search:
         (https://github.com/leela-zero/leela-zero/pull/2290); the spread of single values is taken as known.
         """
         best = ranked[0]
-        if best.proven is not None or best.visits == 0:
+        if best.proven in ("win", "loss") or best.visits == 0:
             return ranked
-        rivals = [m for m in ranked if m.visits >= self.params.rival_visits * best.visits and m.proven != "loss"]
+        enough = self.params.rival_visits * best.visits
+        rivals = [m for m in ranked if m.proven == "draw" or (m.proven is None and m.visits >= enough)]
 
         def pessimistic(move: MoveStats) -> float:
             return move.q - (0.0 if move.proven else self.params.value_spread / float(np.sqrt(move.visits)))
 
         chosen = max(rivals, key=pessimistic)
-        if chosen is best or pessimistic(chosen) <= pessimistic(best):
+        if pessimistic(chosen) <= pessimistic(best):
             return ranked
         return [chosen, *(m for m in ranked if m is not chosen)]
 

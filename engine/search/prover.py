@@ -84,15 +84,28 @@ class RootProver:
                 self.line = answer.line
                 self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])
             else:
-                self._defend(answer)
+                self._defend(question, answer, stops)
 
-    def _defend(self, threat: Solution) -> None:
+    def _defend(self, question: _Question, threat: Solution, stops: Callable[[], bool]) -> None:
         """Leave only those root moves that may stop a win which the opponent has after a pass."""
+        tree = self._tree
+        moves = tree.moves().tolist()
         defences = set(threat.defences)
-        lost = [p for p in self._tree.moves().tolist() if p not in defences]
-        # The win may be delayed by what the move stops of it, not by the move alone: a lower bound.
-        self._tree.exclude(lost, threat.distance + 1)
+        tree.exclude([p for p in moves if p not in defences], threat.distance + 1)
         self._questions = [q for q in self._questions if q.own]
+        if tree.proven == _tree.PROVEN_LOSS:
+            self._find_longest(question, moves, stops)
+
+    def _find_longest(self, question: _Question, moves: list[int], stops: Callable[[], bool]) -> None:
+        """Learn how long each move of a lost root holds out."""
+        for point in moves:
+            if stops():
+                return
+            self._board.place(point)
+            answer = self._solver.solve(self._board, question.kind, None, question.budget, stops)
+            self._board.undo()
+            if answer.verdict is Verdict.WIN:
+                self._tree.exclude([point], answer.distance + 1)
 
     def extended(self, pv: tuple[int, ...], distance: int) -> tuple[int, ...]:
         """Return a proven win's line, with the solver's moves behind those of the tree."""

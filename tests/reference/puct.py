@@ -68,7 +68,8 @@ class Node:
     proven: int = 0
     distance: int = 0
     legal: int = 0
-    lost_prior: float = 0.0
+    settled_prior: float = 0.0
+    has_draw: bool = False
     unvisited: dict[int, float] = field(default_factory=dict)
     """Prior by point, without those that are not stored."""
     tail: dict[int, float] = field(default_factory=dict)
@@ -76,7 +77,8 @@ class Node:
     edges: list[Edge] = field(default_factory=list)
 
     def value(self) -> float:
-        return self.value_sum / self.weight
+        q = self.value_sum / self.weight
+        return q if q > 0 or not self.has_draw else 0.0
 
 
 class Twin:
@@ -99,12 +101,6 @@ class Twin:
             edge = self._choose(node)
             if isinstance(edge, Edge):
                 path.append((node, edge))
-                if edge.proven == DRAW:
-                    edge.child.visits += 1
-                    edge.child.weight += 1
-                    edge.child.draw_sum += 1
-                    self._backup(path, edge.child, False, (1, 0.0, 1.0))
-                    return True
                 board.place(edge.move)
                 node = edge.child
             else:
@@ -189,14 +185,14 @@ class Twin:
         if node.legal == 1:
             return node.edges[0] if node.edges else next(iter(node.unvisited))
         p = self.params
-        remain = max(1.0 - node.lost_prior, 1e-6)
+        remain = max(1.0 - node.settled_prior, 1e-6)
         growth = p.c_puct_log * log_positive(1.0 + node.visits / p.c_puct_base)
         scale = (p.c_puct + growth) * math.sqrt(node.visits) / remain
         best: Edge | int = -1
         best_score = -1e30
         explored = 0.0
         for edge in node.edges:
-            if edge.proven == LOSS:
+            if edge.proven:
                 continue
             explored += edge.prior
             score = edge.q + scale * edge.prior / (1.0 + edge.visits)
@@ -221,10 +217,11 @@ class Twin:
             if changed:
                 edge.proven, edge.distance = OPPOSITE[child.proven], child.distance + 1
                 edge.q = EXACT_Q[edge.proven]
+                node.settled_prior = as_float32(node.settled_prior + edge.prior)
                 if edge.proven == LOSS:
-                    node.lost_prior = as_float32(node.lost_prior + edge.prior)
                     weight, value, draw = -child.weight, -child.value_sum, -child.draw_sum
                 elif edge.proven == DRAW:
+                    node.has_draw = True
                     weight, value, draw = 1, -child.value_sum, child.weight + 1 - child.draw_sum
                     child.weight += 1
                     child.value_sum, child.draw_sum = 0.0, float(child.weight)
@@ -232,7 +229,7 @@ class Twin:
                 if changed:
                     child = node
                     continue
-            elif not edge.proven:
+            else:
                 edge.q = -child.value()
             value = -value
             node.weight += weight
