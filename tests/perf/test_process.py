@@ -15,7 +15,7 @@ import pytest
 
 from tests.protocol.records import Terms
 from tests.protocol.referee import play_series
-from tests.protocol.talk import Talk, board_of_moves, brain_command, cells
+from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_free
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 
@@ -59,21 +59,24 @@ def test_private_memory_of_a_long_search(net: str | None) -> None:
             largest = max(largest, talk.brain.private_bytes())
             assert time.monotonic() < deadline_s
         largest = max(largest, talk.brain.private_bytes())
-        assert "," in line and time.monotonic() - start_s > 0.5 * turn_ms / 1000
+        assert "," in line and time.monotonic() - start_s > 0.25 * turn_ms / 1000
     print(
         f"{net or 'default net'}: largest private memory in {turn_ms / 1000:.0f} s: {largest / 2**20:.1f} MiB"
     )
     assert largest <= MEMORY_BYTES, f"{largest / 2**20:.1f} MiB"
 
 
-@pytest.mark.parametrize("told", [64 << 20, 128 << 20])
+@pytest.mark.parametrize("told", [1, 40 << 20, 64 << 20])
 def test_little_memory_is_respected_or_survived(told: int) -> None:
-    """Interpreter and libraries have their own size; beyond it the tree gets what was told and no more."""
-    with Talk(net=None) as talk:
+    """Interpreter and libraries have their own size; beyond it the tree gets what was told and no more.
+
+    Without a net the tree is full long before the time is over; the search goes on in it.
+    """
+    with Talk(net="uniform") as talk:
         talk.ok("START 20")
         before = talk.brain.private_bytes()
-        talk.say("INFO timeout_turn 2000", f"INFO max_memory {told}")
-        talk.move(*board_of_moves(QUIET))
+        talk.say("INFO timeout_turn 4000", f"INFO max_memory {told}")
+        assert is_free(talk.move(*board_of_moves(QUIET)), 20, QUIET)
         assert talk.brain.private_bytes() <= max(told, before + (24 << 20))
 
 
