@@ -170,6 +170,29 @@ def cells_with(line: str, stone: str, rule: int, field: str) -> tuple[int, ...]:
     return tuple(i for i, shape in enumerate(line_shapes(line, stone, rule)) if getattr(shape, field))
 
 
+@functools.cache
+def lines_of(width: int, height: int) -> tuple[list[tuple[list[int], int]], list[list[tuple[int, int]]]]:
+    """Return all lines as (points, direction), and of each point by direction its (line, index)."""
+
+    def inside(x: int, y: int) -> bool:
+        return 0 <= x < width and 0 <= y < height
+
+    lines: list[tuple[list[int], int]] = []
+    places = [[(-1, -1)] * 4 for _ in range(width * height)]
+    for d, (dx, dy) in enumerate(DIRECTIONS):
+        for start in range(width * height):
+            x, y = start % width, start // width
+            if inside(x - dx, y - dy):
+                continue
+            points: list[int] = []
+            while inside(x, y):
+                places[y * width + x][d] = (len(lines), len(points))
+                points.append(y * width + x)
+                x, y = x + dx, y + dy
+            lines.append((points, d))
+    return lines, places
+
+
 class NaiveBoard:
     """A position: a character a cell, the same once more as lines, and the list of points played."""
 
@@ -179,25 +202,10 @@ class NaiveBoard:
         self.history: list[tuple[int, int]] = []  # (point, winner before)
         self.winner = NOBODY
         self.deepest = 0  # stones that the last `is_forbidden` had on the board at once, to judge threes
-        self.lines: list[tuple[list[int], int]] = []  # (points, direction)
-        self.place_in_line: list[list[tuple[int, int]]] = [[(-1, -1)] * 4 for _ in self.cells]
-        for d, (dx, dy) in enumerate(DIRECTIONS):
-            for start in range(width * height):
-                x, y = start % width, start // width
-                if self._inside(x - dx, y - dy):
-                    continue
-                points = []
-                while self._inside(x, y):
-                    self.place_in_line[y * width + x][d] = (len(self.lines), len(points))
-                    points.append(y * width + x)
-                    x, y = x + dx, y + dy
-                self.lines.append((points, d))
+        self.lines, self.place_in_line = lines_of(width, height)
         self.texts = ["." * len(points) for points, _ in self.lines]
         for point, c in enumerate(cells or ""):
             self._set(point, c)
-
-    def _inside(self, x: int, y: int) -> bool:
-        return 0 <= x < self.width and 0 <= y < self.height
 
     def place(self, point: int, stone: str) -> None:
         """Put `X`, `O` or `#` on an empty point; remember who won with it."""
