@@ -12,7 +12,7 @@ cdef enum:
 
 cdef struct SolverResult:
     int verdict             # SOLVER_*
-    int distance            # plies until the five stands (odd) of a win, else 0
+    int distance            # of a win: plies until the five stands (odd), at most; else 0
     int move                # the attacker's first point of a win, else -1
     int64_t nodes           # placements tried
 
@@ -56,6 +56,7 @@ cdef class Solver:
     cdef volatile int stop_flag     # set from any thread: end every call as unknown, until it is zero again
     cdef int attacker               # of the running call
     cdef bint legality              # renju: black's forbidden points matter
+    cdef bint shortest              # look for the shortest VCF, however long that takes
     cdef int tables                 # what placements keep up to date
 
     # Solve for `attacker`, as if it were his turn; `b` is as before on return. `vcf` never allocates.
@@ -80,7 +81,9 @@ cdef class Solver:
     cdef FourEntry* find_four(self, uint64_t key) noexcept nogil
     cdef void keep_four(self, uint64_t key, int failed, int fours, int move, int64_t work) noexcept nogil
     cdef int fours(self, BoardState* b, int limit, uint16_t* stack, uint16_t* best) noexcept nogil
-    cdef int deepen(self, BoardState* b, int limit, int64_t node_budget, uint16_t* best) noexcept nogil
+    cdef int deepen(
+        self, BoardState* b, int limit, int64_t node_budget, int64_t shorten_budget, uint16_t* best
+    ) noexcept nogil
     cdef int answers(self, BoardState* b, uint16_t* out) noexcept nogil
     cdef bint mark_refuters(self, BoardState* b, int fours, uint8_t* marks) noexcept nogil
     cdef bint mark_win(self, BoardState* b, int move, int fours, uint8_t* marks) noexcept nogil
@@ -95,7 +98,7 @@ cdef class Solver:
     cdef void keep_proof(self, ProofEntry* entry, int64_t work) noexcept nogil
     cdef bint begin_threes(self, BoardState* b) noexcept nogil
     cdef void solve_now(
-        self, BoardState* b, int attacker, bint threes, int64_t node_budget, SolverResult* out
+        self, BoardState* b, bint threes, bint shortest, int64_t node_budget, SolverResult* out
     ) noexcept nogil
     cdef int defend(
         self, BoardState* b, int attacker, bint threes, int64_t node_budget, SolverResult* out, uint16_t* points

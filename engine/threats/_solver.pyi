@@ -37,7 +37,8 @@ class Solver:
 
         Args:
             kind: "vcf" (fours only) or "vct" (fours and threes).
-            nodes: budget in placements; the line and the defences may take as many again.
+            nodes: budget in placements of the question itself; shortening a win, its line and the defences
+                take their own, of the same order.
             stop: asked between slices of the work; true ends it as unknown.
 
         Raises:

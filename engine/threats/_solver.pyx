@@ -29,9 +29,12 @@ a threat, with any legal move at all. The attacker must win by VCT after every a
 A win is reported only when proven, "none" only when the space above is exhausted. A distance counts plies
 until the five stands: of a VCF the shortest, of a VCT an upper bound.
 
-The VCF search is depth-first with iterative deepening over the number of fours. A table keeps, by
+The VCF search is depth-first, with one shallow pass before the unlimited one; `Solver.solve` then looks for
+shorter wins by iterative deepening, as `vcf`, for the leaves of a search tree, does not. A table keeps, by
 position, the largest number of fours that failed and the smallest that won: facts, so that they hold for
-later calls with any budget. One node is one placement tried.
+later calls with any budget. VCT is a depth-first proof-number search (df-pn; A. Nagai, 2002); which answers to
+a threat have to be tried follows from the threatened win (`mark_refuters`), as with the relevance zones of
+Thomsen's lambda search (https://doi.org/10.3233/ICG-2000-23403). One node is one placement tried.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -54,6 +57,8 @@ cdef enum:
     MOVES_SIZE = 65536      # more than half of MAX_POINTS attacks on the path, each with MAX_POINTS moves
     CHILDREN_SIZE = 120000  # likewise for all plies of a path
     THREAT_FOURS = 4        # part of the definition of VCT above
+    FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: freestyle wants none)
+    SHORTEN_NODES = 100000  # granted on top of a budget to find the shortest VCF once there is one
     QUICK_NODES = 300       # VCF budget at a new VCT position; tuned (random attacking positions)
     POLL_NODES = 65536      # nodes between two questions whether to stop
     INFINITE = 1 << 28      # a proof number out of reach
@@ -415,15 +420,32 @@ cdef class Solver:
             self.stamp = 0
             memset(self.seen, 0, MAX_POINTS * sizeof(uint32_t))
 
-    cdef int deepen(self, BoardState* b, int limit, int64_t node_budget, uint16_t* best) noexcept nogil:
-        """`fours` with the smallest limit that wins, up to `limit`, and a budget within that of the call."""
-        cdef int fours = 0, result = CUT
+    cdef int deepen(
+        self, BoardState* b, int limit, int64_t node_budget, int64_t shorten_budget, uint16_t* best
+    ) noexcept nogil:
+        """`fours` of a win with at most `limit`, with a budget within that of the call.
+
+        With a budget of its own, a win is then made the shortest one.
+        """
+        cdef int first = FIRST_FOURS if b.rule and FIRST_FOURS < limit else limit, failed = 0, result, shorter
         cdef int64_t outer = self.limit
+        cdef uint16_t point = 0
         if self.nodes + node_budget < outer:
             self.limit = self.nodes + node_budget
-        while result == CUT and fours < limit:
-            fours += 1
-            result = self.fours(b, fours, self.moves, best)
+        result = self.fours(b, first, self.moves, best)
+        if result == CUT and first < limit:
+            failed = first
+            result = self.fours(b, limit, self.moves, best)
+        if shorten_budget > 0:
+            self.limit = self.nodes + shorten_budget
+        while shorten_budget > 0 and result > failed + 1:
+            failed += 1
+            shorter = self.fours(b, failed, self.moves, &point)
+            if shorter == ABORTED:
+                break
+            if shorter >= 0:
+                best[0] = point
+                result = shorter
         self.limit = outer
         return result
 
@@ -459,7 +481,7 @@ cdef class Solver:
         on black's forbidden points, each stone is tried. Returns False if the call must end.
         """
         cdef uint16_t move = 0
-        cdef int result = self.deepen(b, fours, self.limit, &move)
+        cdef int result = self.deepen(b, fours, self.limit, 0, &move)
         if result < 0:
             return False
         return self.mark_win(b, move, result, marks)
@@ -542,7 +564,7 @@ cdef class Solver:
         elif winning > 0:
             result = 1
         else:
-            result = self.deepen(b, THREAT_FOURS, self.limit, replies)
+            result = self.deepen(b, THREAT_FOURS, self.limit, QUICK_NODES, replies)
             if result > 0:
                 memset(marks, 0, b.points)
                 if not self.mark_refuters(b, result, marks):
@@ -574,7 +596,7 @@ cdef class Solver:
             return 0
         threatened = blocks(b, 1 - att, forced)
         if threatened != 0 and out.work == 0:
-            result = self.deepen(b, MAX_FOURS, QUICK_NODES, &move)
+            result = self.deepen(b, MAX_FOURS, QUICK_NODES, QUICK_NODES, &move)
             if result >= 0:
                 win(out, 2 * result + 1, move)
                 return 0
@@ -732,7 +754,7 @@ cdef class Solver:
             e.work -= (e.work >> 2) + 1
 
     cdef void solve_now(
-        self, BoardState* b, int attacker, bint threes, int64_t node_budget, SolverResult* out
+        self, BoardState* b, bint threes, bint shortest, int64_t node_budget, SolverResult* out
     ) noexcept nogil:
         """Solve with the running call's counters, for the attacker to move."""
         cdef uint16_t best = 0
@@ -742,7 +764,7 @@ cdef class Solver:
         out.verdict = SOLVER_NONE
         out.distance = 0
         out.move = -1
-        result = self.deepen(b, MAX_FOURS, share, &best)
+        result = self.deepen(b, MAX_FOURS, share, node_budget + SHORTEN_NODES if shortest else 0, &best)
         if result >= 0:
             out.verdict = SOLVER_WIN
             out.distance = 2 * result + 1
@@ -799,7 +821,7 @@ cdef class Solver:
             return
         self.begin(b, attacker, node_budget)
         board_set_to_move(b, attacker)
-        self.solve_now(b, attacker, False, node_budget, out)
+        self.solve_now(b, False, self.shortest, node_budget, out)
         board_set_to_move(b, to_move)
 
     cdef void vct(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil:
@@ -815,7 +837,7 @@ cdef class Solver:
             out.verdict = SOLVER_UNKNOWN
             return
         board_set_to_move(b, attacker)
-        self.solve_now(b, attacker, True, node_budget, out)
+        self.solve_now(b, True, True, node_budget, out)
         board_set_to_move(b, to_move)
 
     cdef int defend(
@@ -837,7 +859,7 @@ cdef class Solver:
         self.limit = self.nodes + node_budget
         memset(marks, 0, b.points)
         board_set_to_move(b, attacker)
-        self.solve_now(b, attacker, False, node_budget, &after)
+        self.solve_now(b, False, False, node_budget, &after)
         if after.verdict == SOLVER_WIN:
             marked = self.mark_refuters(b, (after.distance - 1) // 2, marks)
         board_set_to_move(b, dfn)
@@ -860,7 +882,7 @@ cdef class Solver:
             if b.winner == dfn:
                 after.verdict = SOLVER_NONE
             else:
-                self.solve_now(b, attacker, threes, 1 + (end - self.nodes) // left, &after)
+                self.solve_now(b, threes, False, 1 + (end - self.nodes) // left, &after)
             board_undo(b)
             if after.verdict != SOLVER_WIN:
                 points[n] = <uint16_t>p
@@ -903,7 +925,7 @@ cdef class Solver:
         for k in range(n):
             board_place(b, children[k].point, dfn, TABLES_ALL)
             self.limit = self.nodes + node_budget
-            self.solve_now(b, self.attacker, threes, node_budget, &out)
+            self.solve_now(b, threes, True, node_budget, &out)
             board_undo(b)
             if out.verdict == SOLVER_WIN and out.distance > longest:
                 longest = out.distance
@@ -928,7 +950,7 @@ cdef class Solver:
         while True:
             with nogil:
                 self.limit = self.nodes + node_budget
-                self.solve_now(b, self.attacker, threes, node_budget, &out)
+                self.solve_now(b, threes, True, node_budget, &out)
             if out.verdict != SOLVER_WIN:
                 return line
             line.append(out.move)
@@ -961,6 +983,7 @@ cdef class Solver:
         if b.winner != EMPTY:
             raise ValueError("the game is over: there is a five on the board")
         self.stop_flag = 0
+        self.shortest = True
         self.poll = stop
         self.polling = stop is not None
         try:
@@ -975,7 +998,7 @@ cdef class Solver:
                 board_set_to_move(b, att)
                 line = self.winning_line(b, threes and out.distance > 1, 4 * nodes)
         finally:
-            self.polling = False
+            self.polling = self.shortest = False
             self.poll = None
             while b.ply > ply:
                 board_undo(b)
