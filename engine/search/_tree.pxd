@@ -75,7 +75,7 @@ cdef class Tree:
     cdef Ref free_lists[1024]       # by size in units
     cdef Ref dead                   # subtrees to be freed
     cdef int64_t n_nodes
-    cdef int common_units           # size of most blocks of moves
+    cdef int common_units           # size of the latest block of moves
     cdef int cramped                # simulations that failed for lack of memory since the last success
     # position
     cdef Board board                # at the root between simulations

@@ -214,7 +214,7 @@ cdef class Tree:
         self.fpu_reduction_root = self.params.fpu_reduction_root
         self.inverse_temperature = 1.0 / self.params.policy_temperature
         self.edge_cap = self.params.edge_cap or MAX_POINTS
-        self.common_units = moves_units(min(self.edge_cap, MAX_POINTS))
+        self.common_units = NODE_UNITS
         self.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
         self.vcf_growth = self.params.vcf_growth
         self.max_vcf_nodes = self.params.max_vcf_nodes
@@ -815,6 +815,7 @@ cdef class Tree:
         cdef uint16_t kept[484]
         cdef int stored = n if all_moves or n <= self.edge_cap else self.edge_cap, wanted = stored
         cdef Ref ref = self.take(moves_units(stored))
+        self.common_units = moves_units(stored)
         if ref == 0:
             return False
         priors = <float*>self.at(ref)
