@@ -13,8 +13,20 @@ from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
 from engine.search._tree import (
-    FULL, IDLE, LEAF, NOTHING_LEFT, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, SKIP, SOLVED, Tree, gather,
-    kernel_evaluate, scatter,
+    FULL,
+    IDLE,
+    LEAF,
+    NOTHING_LEFT,
+    PROVEN_DRAW,
+    PROVEN_LOSS,
+    PROVEN_NONE,
+    PROVEN_WIN,
+    SKIP,
+    SOLVED,
+    Tree,
+    gather,
+    kernel_evaluate,
+    scatter,
 )  # fmt: skip
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver

@@ -1,0 +1,287 @@
+"""A whole search: choice of the move, stoppers, proofs at the root, restarts."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import numpy as np
+import pytest
+
+from engine.evaluator.hashed import HashedEvaluator
+from engine.evaluator.uniform import UniformEvaluator
+from engine.rules._board import Board
+from engine.search.mcts import Search
+from engine.search.params import SearchParams
+from engine.search.result import SearchResult
+from engine.search.stoppers import (
+    Deadline,
+    DepthLimit,
+    NodeLimit,
+    ProvenRoot,
+    SearchState,
+    SingleMove,
+    SoftDeadline,
+    StopRequest,
+    Unreachable,
+    simulations_until,
+)  # fmt: skip
+from engine.threats._solver import Solver
+from engine.threats.solution import Verdict
+from tests.property.test_tree_equality import random_position
+from tests.unit.test_search_tree import put
+
+MIB = 1 << 20
+
+
+class PythonHashed(HashedEvaluator):
+    """The hashed evaluator, called as a net is."""
+
+    kernel_kind = 0
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.calls = 0
+
+    def evaluate(self, planes, keys):
+        self.calls += 1
+        return super().evaluate(planes, keys)
+
+
+class FakeClock:
+    """Moves on by `step_s` whenever it is read."""
+
+    def __init__(self, step_s: float) -> None:
+        self.time_s, self.step_s = 100.0, step_s
+
+    def __call__(self) -> float:
+        self.time_s += self.step_s
+        return self.time_s
+
+
+def searched(board: Board, simulations: int = 200, *, solver: bool = True, evaluator=None) -> SearchResult:
+    search = Search(SearchParams(), 32 * MIB, solver=solver)
+    return search.search(board, evaluator or HashedEvaluator(1), [NodeLimit(simulations)])
+
+
+@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+def test_net_and_kernel_give_the_same_search(rule: int) -> None:
+    board = random_position(random.Random(rule + 3), 15, 15, rule, 8)
+    one = searched(board, 300, solver=False, evaluator=HashedEvaluator(4))
+    two = searched(board, 300, solver=False, evaluator=PythonHashed(4))
+    assert (one.point, one.visits, one.pv) == (two.point, two.visits, two.pv)
+    assert [(c.point, c.visits, c.q) for c in one.candidates] == [(c.point, c.visits, c.q) for c in two.candidates]
+
+
+def test_result_describes_the_search() -> None:
+    board = put(Board(15, 15, 0), "7,7 8,8")
+    evaluator = PythonHashed(1)
+    result = searched(board, 300, evaluator=evaluator)
+    assert result.simulations == result.visits == 300
+    assert result.evaluations == evaluator.calls <= 300
+    assert result.stop_reason == "node limit"
+    assert result.point == result.pv[0] == result.candidates[0].point
+    assert sum(result.wdl) == pytest.approx(1)
+    assert sum(c.visits for c in result.candidates) == 299
+    assert len({c.point for c in result.candidates}) == 223
+    assert sum(c.prior for c in result.candidates) == pytest.approx(1, abs=1e-4)
+    assert 1 < result.depth_mean <= result.depth_max
+    assert board.ply == 2, "the board is the caller's"
+
+
+def test_tree_is_kept_between_moves() -> None:
+    board = put(Board(15, 15, 0), "7,7 8,8")
+    search = Search(SearchParams(), 32 * MIB)
+    first = search.search(board, HashedEvaluator(1), [NodeLimit(2000)])
+    for point in first.pv[:2]:
+        board.place(point)
+    second = search.search(board, HashedEvaluator(1), [NodeLimit(100)])
+    assert second.simulations == 100
+    assert second.visits > 120
+    search.clear()
+    assert search.search(board, HashedEvaluator(1), [NodeLimit(100)]).visits == 100
+
+
+def test_own_five_and_block_come_at_once() -> None:
+    board = put(Board(15, 15, 0), "3,3 0,0 4,3 0,2 5,3 0,4 6,3 2,3")
+    win = searched(board)
+    assert (win.point, win.proven, win.distance, win.simulations) == (3 * 15 + 7, "win", 1, 1)
+    board.place(14 * 15 + 14)
+    block = Search(SearchParams(), MIB).search(board, HashedEvaluator(1), [SingleMove(), NodeLimit(500)])
+    assert block.point == 3 * 15 + 7
+    assert block.stop_reason == "single move"
+
+
+def test_deep_win_by_fours_is_played_with_its_line() -> None:
+    """Two rows of three, each closed at one end, cross in an empty cell: four, block, then the crossing four."""
+    board = Board(15, 15, 0)
+    for x, y in ((4, 7), (5, 7), (6, 7), (8, 4), (8, 5), (8, 6)):
+        board.place(y * 15 + x, 0)
+    for x, y in ((3, 7), (8, 3), (0, 14), (14, 0), (14, 14), (0, 0)):
+        board.place(y * 15 + x, 1)
+    board.set_to_move(0)
+    assert Solver(14).solve(board, "vcf").verdict is Verdict.WIN
+    result = searched(board, 50)
+    assert result.proven == "win"
+    assert result.distance == len(result.pv)
+    replay = board.copy()
+    for point in result.pv:
+        replay.place(point)
+    assert replay.winner == 0
+
+
+def test_only_defences_remain_against_a_straight_four() -> None:
+    board = put(Board(15, 15, 0), "7,7 0,0 8,7 2,0 9,7")
+    result = searched(board, 200)
+    row = 7 * 15
+    assert result.point in {row + x for x in (5, 6, 10, 11)}
+    losers = [c for c in result.candidates if c.proven == "loss"]
+    assert len(losers) > 200
+    assert all(c.distance and c.distance % 2 == 0 for c in losers)
+
+
+@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+def test_excluded_moves_really_lose(rule: int) -> None:
+    """A move is only called lost if the opponent's win behind it is proven again from there."""
+    rng, checked, solver = random.Random(rule), 0, Solver(16)
+    for trial in range(40):
+        board = random_position(rng, 11, 11, rule, rng.randrange(10, 34))
+        if board.five_points(0) or board.five_points(1):
+            continue
+        result = searched(board, 20, evaluator=HashedEvaluator(trial))
+        losers = [c.point for c in result.candidates if c.proven == "loss"]
+        for point in rng.sample(losers, min(6, len(losers))):
+            board.place(point)
+            answers = [solver.solve(board, kind, nodes=300_000).verdict for kind in ("vcf", "vct")]
+            board.undo()
+            assert Verdict.WIN in answers
+            checked += 1
+    assert checked >= 20
+
+
+def test_lost_root_is_defended_longest() -> None:
+    """Black has two open threes; white can only delay, best by a move that black's straight four must answer."""
+    board = put(Board(15, 15, 0), "3,3 14,14 4,3 14,11 5,3 11,14 3,10 0,7 4,10 0,0 5,10")
+    result = searched(board, 300)
+    assert result.proven == "loss"
+    assert result.stop_reason == "proven loss"
+    solver = Solver(16)
+    truth = {}
+    for move in result.candidates:
+        board.place(move.point)
+        truth[move.point] = solver.solve(board, "vcf", nodes=100_000).distance + 1
+        board.undo()
+    assert result.distance == truth[result.point] == max(truth.values())
+    assert result.candidates[0].point == result.point
+
+
+def test_solver_can_be_switched_off() -> None:
+    board = put(Board(15, 15, 0), "7,7 0,0 8,7 2,0 9,7")
+    search = Search(SearchParams(), 32 * MIB, solver=False)
+    result = search.search(board, HashedEvaluator(1), [NodeLimit(50)])
+    assert search.tree.solver_nodes == 0
+    assert all(c.proven is None for c in result.candidates if c.visits == 0)
+
+
+# --- stoppers ---------------------------------------------------------------------------------------------------
+
+
+def test_deadline_holds_on_a_clock_moved_by_hand() -> None:
+    for evaluator in (HashedEvaluator(1), PythonHashed(1)):
+        clock = FakeClock(0.001)
+        search = Search(SearchParams(), 32 * MIB, now_s=clock)
+        begun_s = clock.time_s
+        result = search.search(put(Board(9, 9, 0), "4,4"), evaluator, [Deadline(clock, begun_s + 0.5)])
+        assert result.stop_reason == "deadline"
+        assert begun_s + 0.5 <= clock.time_s < begun_s + 0.55
+        assert result.simulations > 10
+
+
+def test_deadline_in_the_past_still_gives_a_move() -> None:
+    board = put(Board(15, 15, 0), "7,7")
+    result = Search().search(board, PythonHashed(1), [Deadline(lambda: 1.0, 0.0)])
+    assert result.simulations == 1
+    assert board.cell(result.point) == 2
+    assert result.candidates[0].prior == max(c.prior for c in result.candidates)
+
+
+def test_stop_request_from_another_thread_ends_the_search() -> None:
+    stop = StopRequest()
+    begun = threading.Event()
+
+    class Begun:
+        def should_stop(self, state: SearchState) -> str | None:
+            begun.set()
+            return None
+
+    def ask() -> None:
+        begun.wait(60)
+        stop.request()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    result = Search(SearchParams(), 8 * MIB).search(Board(15, 15, 0), HashedEvaluator(1), [stop, Begun()])
+    thread.join()
+    assert result.stop_reason == "stopped"
+
+
+def test_search_goes_on_in_a_small_arena() -> None:
+    result = Search(SearchParams(), MIB).search(
+        put(Board(20, 20, 0), "9,9"), HashedEvaluator(1), [NodeLimit(20_000)]
+    )
+    assert result.simulations == 20_000
+
+
+def test_node_limit_is_exact() -> None:
+    for simulations in (1, 2, 77, 1500):
+        assert searched(put(Board(9, 9, 0), "4,4"), simulations).simulations == simulations
+
+
+def test_reports_come_while_searching() -> None:
+    seen: list[SearchResult] = []
+    clock = FakeClock(0.01)
+    search = Search(SearchParams(), 8 * MIB, now_s=clock)
+    search.search(put(Board(9, 9, 0), "4,4"), PythonHashed(1), [NodeLimit(300)], seen.append)
+    assert len(seen) >= 3
+    assert [r.simulations for r in seen] == sorted({r.simulations for r in seen})
+    assert {r.stop_reason for r in seen} == {""}
+
+
+@pytest.mark.parametrize(
+    ("stopper", "state", "reason"),
+    [
+        (ProvenRoot(), SearchState(proven="draw"), "proven draw"),
+        (ProvenRoot(), SearchState(), None),
+        (DepthLimit(4), SearchState(pv_length=4), "depth limit"),
+        (DepthLimit(4), SearchState(pv_length=3), None),
+        (SingleMove(), SearchState(single_move=True), "single move"),
+        (SoftDeadline(lambda: 5.0, 4.0, 8.0), SearchState(best_visits=20, second_visits=10), "soft deadline"),
+        (SoftDeadline(lambda: 5.0, 4.0, 8.0), SearchState(best_visits=19, second_visits=10), None),
+        (SoftDeadline(lambda: 9.0, 4.0, 8.0), SearchState(best_visits=19, second_visits=10), "hard deadline"),
+        (SoftDeadline(lambda: 3.0, 4.0, 8.0), SearchState(best_visits=99), None),
+        (Unreachable(lambda state: 50.0), SearchState(simulations=99, best_visits=80, second_visits=19), "unreachable"),
+        (Unreachable(lambda state: 80.0), SearchState(simulations=99, best_visits=80, second_visits=19), None),
+        (Unreachable(lambda state: 0.0), SearchState(simulations=9, best_visits=8), None),
+    ],
+)
+def test_stoppers_answer_by_state(stopper, state: SearchState, reason: str | None) -> None:
+    assert stopper.should_stop(state) == reason
+
+
+def test_speed_so_far_tells_what_is_left() -> None:
+    left = simulations_until(lambda: 14.0)
+    assert left(SearchState(started_s=10.0, now_s=12.0, simulations=100)) == pytest.approx(100)
+    assert left(SearchState(started_s=10.0, now_s=15.0, simulations=100)) == 0
+    assert left(SearchState(started_s=10.0, now_s=10.0)) == float("inf")
+
+
+def test_uniform_evaluator_blocks_and_wins_without_a_net() -> None:
+    board = Board(15, 15, 0)
+    search = Search(SearchParams(), 32 * MIB)
+    rng = np.random.default_rng(1)
+    while board.winner == 2 and board.n_empty:
+        if board.to_move == 0:
+            board.place(search.search(board, UniformEvaluator(), [NodeLimit(300)]).point)
+        else:
+            board.place(int(rng.choice(board.legal_points())))
+    assert board.winner == 0
