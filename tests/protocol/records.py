@@ -43,7 +43,8 @@ class MoveTime:
     """Time of one move.
 
     `cold` marks the first move of a process, whose clock includes the process start. `queued_ms` is how long
-    the brain's threads were ready to run but had no core: how much of an overshoot is the machine's.
+    the brain's threads were ready to run but had no core: at most so much of an overshoot is the machine's
+    (at most, since waiting within the time that the brain meant to use delays nothing).
     """
 
     game: int
