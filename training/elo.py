@@ -22,7 +22,7 @@ def elo_of(score: float) -> float:
         return -ELO_LIMIT
     if score >= 1:
         return ELO_LIMIT
-    return max(-ELO_LIMIT, min(ELO_LIMIT, -400 * math.log10(1 / score - 1)))
+    return max(-ELO_LIMIT, min(ELO_LIMIT, 400 * math.log10(score / (1 - score))))
 
 
 def score_of(elo: float) -> float:

@@ -5,7 +5,8 @@ A player is one of
     random                      uniformly random legal moves
     rollouts:N                  pure MCTS with N random playouts a move, no net
     engine:key=value,...        Tengen in this process; keys of `EngineConfig` (net=NAME|FILE|uniform ...)
-                                and nodes=N for a fixed number of simulations
+                                and nodes=N for a fixed number of simulations; net=tactical is the engine
+                                with priors made by hand
 
 Games come in pairs on one opening with colours swapped; further rounds through the file use its mirror
 images. The score is that of --a.

@@ -68,7 +68,7 @@ def is_playable(points: Sequence[int], width: int, height: int, rule: int) -> bo
     return board.winner == EMPTY and board.n_empty > 0
 
 
-def random_opening(  # noqa: PLR0917
+def random_opening(
     rng: random.Random, width: int, height: int, rule: int, stones: int, spread: int = 3
 ) -> tuple[int, ...]:
     """Return `stones` random points at most `spread` cells from the centre, playable under the rule.

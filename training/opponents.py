@@ -80,13 +80,15 @@ class EnginePlayer:
         """Make an engine.
 
         Args:
-            text: `key=value,key=value`; `nodes=N` is the number of simulations a move.
+            text: `key=value,key=value`; `nodes=N` is the number of simulations a move, `net=tactical` puts
+                priors made by hand in place of a net.
 
         Raises:
             ConfigError: an unknown key.
         """
         from engine.config import EngineConfig
         from engine.engine import Engine
+        from training.evaluators import TACTICAL, HandMadeEvaluator
 
         settings: dict[str, object] = {"seed": seed, "memory_bytes": limits.max_memory}
         self._nodes = limits.max_nodes
@@ -97,7 +99,10 @@ class EnginePlayer:
             else:
                 settings[key] = value
         self._limits = limits
-        self._engine = Engine(EngineConfig.from_mapping(settings))
+        evaluator = HandMadeEvaluator(TACTICAL) if settings.get("net") == TACTICAL else None
+        if evaluator:
+            settings["net"] = "uniform"  # never loaded
+        self._engine = Engine(EngineConfig.from_mapping(settings), evaluator=evaluator)
         self._used_ms = 0.0
 
     def new_game(self, width: int, height: int, rule: int) -> None:

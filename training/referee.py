@@ -53,7 +53,7 @@ class PlayedGame:
         return self.reason not in ("five", "draw")
 
 
-def play_game(  # noqa: PLR0917
+def play_game(
     players: tuple[Player, Player],
     names: tuple[str, str],
     size: tuple[int, int],

@@ -128,7 +128,13 @@ class SelfPlay:
             self._generation += 1
             seed = int(np.random.SeedSequence([self._seed, self._generation]).generate_state(1, np.uint64)[0])
             self._groups[key] = Group(
-                self._config, size, self._games, rules, seed, lambda r: self.on_record(r), self._net_id
+                self._config,
+                size,
+                self._games,
+                rules,
+                seed,
+                lambda record: self.on_record(record),  # noqa: PLW0108  (on_record changes)
+                self._net_id,
             )
         return self._groups[key]
 

@@ -21,7 +21,7 @@ QUICK = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
 
 
-def games_of(  # noqa: PLR0917
+def games_of(
     seed: int, positions: int, sizes=((9, 9, 1.0),), rules=ALL_RULES, config=QUICK, net="tactical", games=8
 ) -> list[GameRecord]:
     play = SelfPlay(config, games, seed)
