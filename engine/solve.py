@@ -1,7 +1,7 @@
-"""Look for a forced win: by continuous fours (vcf) or by fours and threes (vct).
+"""Look for a forced win by fours, then by fours and threes, and show the line, the defences and the nodes.
 
-The position is given as for `analyse`. The line shown is the longest defence; where the attacker is not to
-move, the answer is what happens after a pass, and the defences that may stop it are listed.
+The position is given as for `analyse`. Asked for the side that is not to move, the answer speaks of the
+position after a pass, and names every move that may still stop the win.
 """
 
 from __future__ import annotations
@@ -9,60 +9,126 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import dataclass
 
 from engine.errors import PositionError
 from engine.options import add_board_options
 from engine.positions import draw, position_text, read_position
+from engine.rules._board import BLACK, EMPTY, WHITE, Board
 from engine.rules.geometry import format_move
 from engine.threats._solver import Solver
-from engine.threats.solution import Verdict
+from engine.threats.solution import Solution, Verdict
 
-COLOURS = ("black", "white")
-_WORDS = {Verdict.WIN: "win", Verdict.NONE: "none", Verdict.UNKNOWN: "unknown"}
+SIDES = ("black", "white")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked about `board`, and the solver's last word."""
+
+    board: Board
+    attacker: int
+    kind: str
+    solution: Solution
+    nodes: int
+    """Placements of all kinds tried."""
+    elapsed_s: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("position", metavar="POSITION", help="moves, a file, or - for standard input")
+    parser.add_argument("position", metavar="POSITION", help="moves, drawing, .psq record, file, or -")
     add_board_options(parser)
-    parser.add_argument("--kind", choices=("vcf", "vct"), default="vct", help="threats to use (default vct)")
-    parser.add_argument("--attacker", choices=COLOURS, default=None, help="default: the side to move")
+    parser.add_argument("--kind", choices=("vcf", "vct", "both"), default="both", help="what to look for")
+    parser.add_argument("--attacker", choices=SIDES, help="whose win (default: the side to move)")
     parser.add_argument(
-        "--nodes", type=int, default=10_000_000, metavar="N", help="budget (default 10 million)"
+        "--nodes", type=int, default=5_000_000, metavar="N", help="placements a kind (default 5,000,000)"
+    )
+    parser.add_argument(
+        "--table",
+        type=int,
+        default=20,
+        metavar="LOG2",
+        help="2 to this power positions are remembered (default 20)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer; the exit status is 0 whatever it is."""
+    """Print the solution."""
     width, height = args.size
     board = read_position(position_text(args.position), width=width, height=height, rule=args.rule)
-    attacker = board.to_move if args.attacker is None else COLOURS.index(args.attacker)
+    check(board)
+    if args.nodes < 1 or not 4 <= args.table <= 28:
+        raise PositionError("--nodes must be at least 1, and --table 4 to 28")
+    attacker = board.to_move if args.attacker is None else SIDES.index(args.attacker)
+    solver = Solver(args.table)
     started_s = time.perf_counter()
-    try:
-        answer = Solver(20).solve(board, args.kind, attacker, args.nodes)
-    except ValueError as error:
-        raise PositionError(str(error)) from error
+    nodes = 0
+    for kind in ("vcf", "vct") if args.kind == "both" else (args.kind,):
+        solution = solver.solve(board, kind, attacker, args.nodes)
+        nodes += solution.nodes
+        if solution.verdict is Verdict.WIN:
+            break
     elapsed_s = time.perf_counter() - started_s
-    facts = {
-        "kind": args.kind,
-        "attacker": COLOURS[attacker],
-        "verdict": _WORDS[answer.verdict],
-        "distance": answer.distance,
-        "line": [format_move(p, board.width) for p in answer.line],
-        "defences": [format_move(p, board.width) for p in answer.defences],
-        "nodes": answer.nodes,
-        "seconds": round(elapsed_s, 3),
-    }
-    if args.json:
-        print(json.dumps(facts, indent=2))
-        return 0
-    print(draw(board, answer.line[0] if answer.line else None))
-    print(f"\n{facts['attacker']}, {args.kind}: {facts['verdict']}", end="")
-    print(f" in {answer.distance} plies" if answer.verdict is Verdict.WIN else "", end="")
-    print(f"  ({answer.nodes} placements, {elapsed_s:.2f} s)")
-    if answer.line:
-        print("line:    ", " ".join(facts["line"]))
-    if answer.defences:
-        print("defences:", " ".join(facts["defences"]))
+    found = Answer(board, attacker, kind, solution, nodes, elapsed_s)
+    print(json.dumps(facts(found), indent=2) if args.json else report(found))
     return 0
+
+
+def check(board: Board) -> None:
+    """Refuse a position that no game can reach or that has nothing to solve.
+
+    Raises:
+        PositionError: naming the reason.
+    """
+    cells = board.cells()
+    black, white = int((cells == BLACK).sum()), int((cells == WHITE).sum())
+    if board.winner != EMPTY:
+        raise PositionError(f"the game is over: {SIDES[board.winner]} has won")
+    if not 0 <= black - white <= 1:
+        raise PositionError(
+            f"{black} black and {white} white stones cannot come from a game: black has as many or one more"
+        )
+    if not (cells == EMPTY).any():
+        raise PositionError("the board is full")
+
+
+def facts(found: Answer) -> dict[str, object]:
+    """Return the answer as JSON values; points as letter and number."""
+    board, solution = found.board, found.solution
+    return {
+        "attacker": SIDES[found.attacker],
+        "to_move": SIDES[board.to_move],
+        "kind": found.kind,
+        "verdict": solution.verdict.name.lower(),
+        "distance": solution.distance,
+        "line": [format_move(p, board.width) for p in solution.line],
+        "defences": [format_move(p, board.width) for p in solution.defences],
+        "nodes": found.nodes,
+        "elapsed_s": found.elapsed_s,
+    }
+
+
+def report(found: Answer) -> str:
+    """Return the answer as text."""
+    board, attacker, solution, kind = found.board, found.attacker, found.solution, found.kind.upper()
+    after = "" if attacker == board.to_move else f", if {SIDES[1 - attacker]} passed"
+    verdict = {
+        Verdict.WIN: f"{SIDES[attacker]} wins by {kind} in {solution.distance} plies{after}",
+        Verdict.NONE: f"{SIDES[attacker]} has no {kind}{after}: all attacks were tried",
+        Verdict.UNKNOWN: f"no {kind} of {SIDES[attacker]} found within the budget{after}",
+    }[solution.verdict]
+    lines = [
+        draw(board, solution.line[0] if solution.line else None),
+        "",
+        f"{SIDES[board.to_move]} to move, {board.width}x{board.height}, rule {board.rule}, ply {board.ply}",
+        verdict,
+    ]
+    if solution.line:
+        lines.append("line: " + " ".join(format_move(p, board.width) for p in solution.line))
+        if attacker != board.to_move:
+            defences = " ".join(format_move(p, board.width) for p in solution.defences)
+            lines.append(f"only these may defend: {defences or 'none'}")
+    lines.append(f"{found.nodes} nodes in {found.elapsed_s:.3f} s")
+    return "\n".join(lines)

@@ -15,7 +15,7 @@ class Solver:
     """
 
     def __init__(self, table_log2: int = 16) -> None:
-        """Make a solver whose tables hold 2 ** table_log2 positions (16 bytes each, 24 more once VCT is used).
+        """Make a solver whose tables hold 2 ** table_log2 positions: 16 bytes each, 48 once VCT is used.
 
         Raises:
             ValueError: table_log2 is not within 4..28.
@@ -56,4 +56,4 @@ class Solver:
         """Size of the tables."""
 
 def vcf_loop(board: Board, attacker: int, nodes: int, table_log2: int = 16) -> int:
-    """Solve VCF again and again from a cleared table until `nodes` placements are tried; returns their number."""
+    """Solve VCF from a cleared table until `nodes` placements are tried; return their number."""

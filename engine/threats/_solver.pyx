@@ -30,7 +30,7 @@ A win is reported only when proven, "none" only when the space above is exhauste
 until the five stands: of a VCF the shortest, of a VCT an upper bound.
 
 The VCF search is depth-first, with one shallow pass before the unlimited one; `Solver.solve` then looks for
-shorter wins by iterative deepening, as `vcf`, for the leaves of a search tree, does not. A table keeps, by
+shorter wins by iterative deepening; `vcf`, for the leaves of a search tree, hardly does. A table keeps, by
 position, the largest number of fours that failed and the smallest that won: facts, so that they hold for
 later calls with any budget. VCT is a depth-first proof-number search (df-pn; A. Nagai, 2002); which answers to
 a threat have to be tried follows from the threatened win (`mark_refuters`), as with the relevance zones of
@@ -59,8 +59,9 @@ cdef enum:
     THREAT_FOURS = 4        # part of the definition of VCT above
     FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: freestyle wants none)
     SHORTEN_NODES = 100000  # granted on top of a budget to find the shortest VCF once there is one
+    LEAF_SHORTEN_NODES = 64 # likewise for the leaves of a search tree, where any win will do
     QUICK_NODES = 300       # VCF budget at a new VCT position; tuned (random attacking positions)
-    POLL_NODES = 65536      # nodes between two questions whether to stop
+    POLL_NODES = 4096       # nodes between two questions whether to stop
     INFINITE = 1 << 28      # a proof number out of reach
 
 globals().update(THREAT_FOURS=THREAT_FOURS)     # once more as a Python name
@@ -764,7 +765,7 @@ cdef class Solver:
         out.verdict = SOLVER_NONE
         out.distance = 0
         out.move = -1
-        result = self.deepen(b, MAX_FOURS, share, node_budget + SHORTEN_NODES if shortest else 0, &best)
+        result = self.deepen(b, MAX_FOURS, share, node_budget + SHORTEN_NODES if shortest else LEAF_SHORTEN_NODES, &best)
         if result >= 0:
             out.verdict = SOLVER_WIN
             out.distance = 2 * result + 1
