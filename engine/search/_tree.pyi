@@ -1,4 +1,5 @@
-"""Typed face of the search kernel. Shapes: `B` trees of a batch, `C` planes, `H` `W` board, `A` = H * W, `K` root moves."""
+"""Typed face of the search kernel. Shapes: `B` trees of a batch, `C` planes, `H` `W` board, `A` = H * W, `K`
+root moves."""
 
 from collections.abc import Sequence
 
@@ -6,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.rules._board import Board
+from engine.search._growth import Growth
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
 
@@ -31,7 +33,7 @@ KERNEL_NONE: int
 KERNEL_UNIFORM: int
 KERNEL_HASHED: int
 
-class Tree:
+class Tree(Growth):
     """A search tree over one game. A simulation is `select` and, when it answers LEAF, `expand`.
 
     Edges are seen by the player who makes the move; nodes and WDL by their side to move. One thread at a time
@@ -45,7 +47,8 @@ class Tree:
 
         Args:
             params: defaults if None.
-            memory_bytes: upper bound of nodes and edges, at least 1 MiB; taken from the system as it is needed.
+            memory_bytes: upper bound of nodes and edges, at least 1 MiB; taken from the system as it is
+            needed.
             solver: leaf solver, may be shared by trees of one thread; None: none.
 
         Raises:
@@ -120,12 +123,14 @@ class Tree:
         """Searched WDL of the root for its side to move; exact when proven."""
     @property
     def raw_wdl(self) -> tuple[float, float, float] | None:
-        """WDL that the evaluator gave for the root; None if it was not asked (forced move, proven by rule)."""
+        """WDL that the evaluator gave for the root; None if it was not asked (forced move, proven by
+        rule)."""
     @property
     def forced(self) -> bool:
         """Whether the root has a single move by rule (block of a five)."""
     def moves(self) -> npt.NDArray[np.int32]:
-        """Points of the root's moves, int32 [K]. All arrays below have this order, which simulations change."""
+        """Points of the root's moves, int32 [K]. All arrays below have this order, which simulations
+        change."""
     def priors(self) -> npt.NDArray[np.float32]:
         """Priors float32 [K] over legal moves, without noise; they sum to 1."""
     def edge_visits(self) -> npt.NDArray[np.int32]:
@@ -153,15 +158,16 @@ class Tree:
     def add_root_noise(self, epsilon: float, alpha_total: float = 10.83, seed: int | None = None) -> None:
         """Mix Dirichlet noise into the root's priors: (1 - epsilon) * P + epsilon * noise.
 
-        Replaces earlier noise of this root; on a root that is not expanded yet it is applied as soon as it is.
-        A new root has no noise until this is called again.
+        Replaces earlier noise of this root; on a root that is not expanded yet it is applied as soon as it
+        is. A new root has no noise until this is called again.
 
         Args:
             alpha_total: sum of the concentration, spread evenly over the legal moves.
             seed: of this draw; None: next of the tree's own generator.
         """
     def exclude(self, points: Sequence[int], distance: int) -> None:
-        """Mark moves of the expanded root as proven to lose in `distance` plies (even), which may be corrected later.
+        """Mark moves of the expanded root as proven to lose in `distance` plies (even), which may be
+        corrected later.
 
         Raises:
             ValueError: the root is not expanded or has no such move.
@@ -196,13 +202,15 @@ class Tree:
         """Bytes taken from the system for nodes and edges."""
     @property
     def memory_bytes(self) -> int:
-        """Upper bound of `memory_used`; may be set, a smaller one takes effect when the tree is next cleared."""
+        """Upper bound of `memory_used`; may be set, a smaller one takes effect when the tree is next
+        cleared."""
     @memory_bytes.setter
     def memory_bytes(self, value: int) -> None: ...
     def signature(self) -> int:
         """64-bit digest of the whole tree: moves, visits, values, proofs."""
     def dump(self, max_nodes: int = 1_000_000) -> list[tuple[object, ...]]:
-        """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move, visits), ...))."""
+        """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move,
+        visits), ...))."""
 
 def gather(
     trees: Sequence[Tree],
@@ -214,8 +222,8 @@ def gather(
 ) -> int:
     """Start a simulation in many trees at once, without the GIL.
 
-    Trees whose status is SKIP stay as they are; every other status is overwritten. Planes and keys of the k-th
-    tree with status LEAF (in order of trees) are written to row k.
+    Trees whose status is SKIP stay as they are; every other status is overwritten. Planes and keys of the
+    k-th tree with status LEAF (in order of trees) are written to row k.
 
     Args:
         trees: B different trees with boards of one size.
@@ -236,7 +244,8 @@ def scatter(
     wdl: npt.NDArray[np.float32],
     status: npt.NDArray[np.int32],
 ) -> None:
-    """Finish the simulations that `gather` began: row k belongs to the k-th tree with status LEAF, which becomes IDLE.
+    """Finish the simulations that `gather` began: row k belongs to the k-th tree with status LEAF, which
+    becomes IDLE.
 
     Args:
         policy: float32 [>= leaves, A], logits.  wdl: float32 [>= leaves, 3], probabilities.

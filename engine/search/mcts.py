@@ -1,4 +1,5 @@
-"""One search: simulations until a stopper says stop, proofs at the root beside them, and the choice of the move."""
+"""One search: simulations until a stopper says stop, proofs at the root beside them, and the choice of the
+move."""
 
 from __future__ import annotations
 
@@ -247,7 +248,8 @@ class Search:
                 wdl = ((1 - draw + q) / 2, draw, (1 - draw - q) / 2)
             else:
                 q = root_q
-            stats.append(MoveStats(point, visits, prior, q, wdl, proven, distance if proven else None, (point,)))
+            stats.append(MoveStats(point, visits, prior, q, wdl, proven, distance if proven else None,
+            (point,)))
         stats.sort(key=_rank)
         stats = self._prefer_better(stats)
         if proof >= 0:

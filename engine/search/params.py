@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SearchParams:
-    """How the tree grows. With `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of edges proven lost:
+    """How the tree grows. With `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of edges
+    proven lost:
 
-    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `c = c_puct + c_puct_log * log(1 + N / c_puct_base)`.
-    An unvisited edge has `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below -1.
+    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `c = c_puct + c_puct_log * log(1 + N /
+    c_puct_base)`. An unvisited edge has `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below
+    -1.
     """
 
     c_puct: float = 1.1
-    """Weight of exploration at few visits (tuned: default of KataGo's family, to be measured with our nets)."""
+    """Weight of exploration at few visits (tuned: default of KataGo's family, to be measured with our
+    nets)."""
     c_puct_log: float = 0.45
     """Its growth with the logarithm of visits (tuned: as above)."""
     c_puct_base: float = 500.0
@@ -27,22 +30,24 @@ class SearchParams:
     """Divides the net's logits; above 1 flattens the priors."""
     edge_cap: int = 32
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
-    0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the memory)"""
+    0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
+    memory)"""
     leaf_vcf_nodes: int = 60
-    """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned: numbers.md,
-    +100 Elo for 60 over 0, nothing for 300 over 60)."""
+    """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
+    numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
     vcf_growth: int = 3
-    """A node is solved again when its visits have grown by the square of this factor, with a budget grown by it
-    (derived: the solver's share of a simulation falls with visits)."""
+    """A node is solved again when its visits have grown by the square of this factor, with a budget grown by
+    it (derived: the solver's share of a simulation falls with visits)."""
     max_vcf_nodes: int = 20_000
     """Largest such budget (derived: 5 ms at 4 million placements a second)."""
     root_solver_nodes: int = 160
-    """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth of the
-    time at 200 us a simulation and 4 million placements a second)."""
+    """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth
+    of the time at 200 us a simulation and 4 million placements a second)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     rival_visits: float = 0.4
-    """Share of the most visited move's visits that a move needs to be played in its place (tuned: not yet)."""
+    """Share of the most visited move's visits that a move needs to be played in its place (tuned: not
+    yet)."""
     value_spread: float = 0.6
     """Standard deviation of single evaluations, for that comparison (tuned: not yet)."""
     seed: int = 0

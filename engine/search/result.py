@@ -22,7 +22,8 @@ class MoveStats:
     prior: float
     """Policy of the net over legal moves, without noise."""
     q: float
-    """Mean utility (win minus loss), [-1, 1]; exact where `proven`; for a move without visits the value of the root."""
+    """Mean utility (win minus loss), [-1, 1]; exact where `proven`; for a move without visits the value of
+    the root."""
     wdl: Wdl
     proven: Proof | None
     distance: int | None

@@ -1,4 +1,5 @@
-"""Who says when a search is over. A stopper sees numbers, never the tree; deadlines get their clock passed in."""
+"""Who says when a search is over. A stopper sees numbers, never the tree; deadlines get their clock passed
+in."""
 
 from __future__ import annotations
 

@@ -1,0 +1,23 @@
+"""Typed face of the tree's growth; used through `engine.search._tree.Tree`, whose stub has the contracts."""
+
+from engine.search._arena import Arena
+from engine.search.params import SearchParams
+
+class Growth(Arena):
+    """Simulations over one position."""
+
+    @property
+    def params(self) -> SearchParams: ...
+    stop: bool
+    @property
+    def simulations(self) -> int: ...
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def solved_leaves(self) -> int: ...
+    @property
+    def solver_nodes(self) -> int: ...
+    @property
+    def depth_sum(self) -> int: ...
+    @property
+    def depth_max(self) -> int: ...

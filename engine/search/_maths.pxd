@@ -1,0 +1,107 @@
+# cython: language_level=3
+"""Arithmetic of the search, all inline: what gives the same bits on every machine, and the kernel's evaluators."""
+from libc.math cimport frexp
+from libc.stdint cimport int32_t, uint16_t, uint64_t
+from libc.string cimport memcpy, memset
+
+cdef enum:
+    KERNEL_NONE = 0
+    KERNEL_UNIFORM = 1
+    KERNEL_HASHED = 2
+
+
+cdef inline void exp_negative(double* x, int n) noexcept nogil:
+    """Replace each x <= 0 by e ** x, to 2e-7, from plain arithmetic: the same bits on every machine (libm's differ).
+
+    Short loops without a branch, so that compilers use vector instructions.
+    """
+    cdef uint64_t powers[484]   # bits of 2 ** k
+    cdef int k[484]
+    cdef double halves[484]
+    cdef double r
+    cdef int i
+    for i in range(n):
+        r = x[i] if x[i] > -80.0 else -80.0
+        k[i] = <int>(r * 1.4426950408889634 - 0.5)
+        r = r - k[i] * 0.6931471805599453
+        x[i] = 1.0 + r * (
+            1.0 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720)))))
+        )
+    for i in range(n):
+        powers[i] = <uint64_t>(k[i] + 1023) << 52
+    memcpy(halves, powers, n * sizeof(double))
+    for i in range(n):
+        x[i] = halves[i] * x[i]
+
+
+cdef inline double log_positive(double x) noexcept nogil:
+    """Natural logarithm for x >= 1, to 1e-8, from plain arithmetic."""
+    cdef int k
+    cdef double m = frexp(x, &k), s, z
+    if m < 0.7071067811865476:
+        m = m * 2.0
+        k -= 1
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    return 2.0 * s * (1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))) + k * 0.6931471805599453
+
+
+cdef inline uint64_t mix64(uint64_t z) noexcept nogil:
+    """Finish a SplitMix64 step (https://prng.di.unimi.it/splitmix64.c)."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
+    return z ^ (z >> 31)
+
+
+cdef inline void kernel_judge(
+    int kind, uint64_t seed, uint64_t key, const uint16_t* points, int n, float* logits, float* wdl
+) noexcept nogil:
+    """Answer as `engine.evaluator.uniform` or `engine.evaluator.hashed` do, with logits of `n` points only."""
+    cdef uint64_t state, bits, draw, rest, win
+    cdef int i
+    if kind == KERNEL_UNIFORM:
+        memset(logits, 0, n * sizeof(float))
+        wdl[0] = 0
+        wdl[1] = 1
+        wdl[2] = 0
+        return
+    state = mix64(key ^ mix64(seed))
+    for i in range(n):
+        bits = mix64(state + <uint64_t>(points[i] + 1) * 0x9E3779B97F4A7C15ULL)
+        logits[i] = <float><int32_t>(bits >> 40) * <float>(4.0 / 1048576)
+    bits = mix64(state)
+    draw = bits & 0xFFFF
+    rest = (1 << 20) - draw
+    win = rest // 4 + ((((bits >> 16) & 0xFFFF) * (rest // 2)) >> 16)
+    wdl[0] = <float><int32_t>win * <float>(1.0 / 1048576)
+    wdl[1] = <float><int32_t>draw * <float>(1.0 / 1048576)
+    wdl[2] = <float><int32_t>(rest - win) * <float>(1.0 / 1048576)
+
+
+cdef inline uint64_t kth_largest(uint64_t* a, int n, int k) noexcept nogil:
+    """Return the k-th largest (k from 1) of n different numbers; reorders them (Hoare's quickselect)."""
+    cdef int low = 0, high = n - 1, i, j
+    cdef uint64_t pivot, t
+    k -= 1
+    while low < high:
+        pivot = a[(low + high) >> 1]
+        i = low
+        j = high
+        while i <= j:
+            while a[i] > pivot:
+                i += 1
+            while a[j] < pivot:
+                j -= 1
+            if i <= j:
+                t = a[i]
+                a[i] = a[j]
+                a[j] = t
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return a[k]
