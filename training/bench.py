@@ -52,7 +52,7 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
 
     Args:
         config: its workers, games and search settings are used; every move gets a full search.
-        nets: files; none: untrained nets of `SHAPES`.
+        nets: files; none: untrained nets of `SHAPES` and of the shape that the settings name.
         seconds: of each measurement.
     """
     from training.network import choose_device
@@ -68,7 +68,8 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "records").mkdir()
-        files = nets or [untrained_net(root, *shape, device) for shape in SHAPES]
+        own = (config.learner.net.blocks, config.learner.net.channels)
+        files = nets or [untrained_net(root, *shape, device) for shape in dict.fromkeys((*SHAPES, own))]
         for file in files:
             crew = Crew(workers, root, play, config.games, config.seed, device)
             try:

@@ -273,15 +273,15 @@ class SelfPlayGame:
 
     def _move(self, choice: RootChoice) -> None:
         """The search is over: record it, play its move."""
-        tree, board = self.tree, self.board
-        if self._builder is None and self._lopsided(tree.wdl):
+        board = self.board
+        if self._builder is None and self._lopsided(choice.wdl):
             self._reject()
             return
         builder = self._begin_record()
         if self._full:
-            builder.add(Flag.FULL, tree.wdl, choice.points, choice.target, choice.surprise)
+            builder.add(Flag.FULL, choice.wdl, choice.points, choice.target, choice.surprise)
         else:
-            builder.add(0, tree.wdl)
+            builder.add(0, choice.wdl)
         builder.play(choice.point)
         self._counters.moves += 1
         self._counters.full += self._full

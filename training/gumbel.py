@@ -101,12 +101,21 @@ class GumbelParams:
 
 @dataclass(frozen=True, slots=True)
 class RootChoice:
-    """What a root search found: the move to play, the target over `points`, KL(target || prior) in nats."""
+    """What a root search found.
+
+    Attributes:
+        point: the move to play.
+        points, target: policy target [K].
+        surprise: KL(target || prior) in nats.
+        wdl: value of the target policy for the side to move. The mean over simulations would be too low,
+            since sequential halving tries many moves only to rule them out.
+    """
 
     point: int
     points: npt.NDArray[np.int32]
     target: Floats
     surprise: float
+    wdl: tuple[float, float, float]
 
 
 class GumbelRoot:
@@ -183,8 +192,13 @@ class GumbelRoot:
             target /= target.sum()
         ranked = self._ranked()
         point = ranked[0] if ranked else int(points[target.argmax()])
+        value = float(target @ completed_q(q, visits, priors, self.root_value))
+        draws = tree.edge_draw()
+        draw = float(target @ np.where(visits > 0, draws, (tree.raw_wdl or tree.wdl)[1]))
+        draw = min(max(draw, 0.0), 1 - min(1.0, abs(value)))
+        wdl = ((1 - draw + value) / 2, draw, (1 - draw - value) / 2)
         surprise = (target * np.log(np.maximum(target, 1e-30) / np.maximum(priors, 1e-12))).sum()
-        return RootChoice(point, points, target, float(surprise))
+        return RootChoice(point, points, target, float(surprise), wdl)
 
     def _ranked(self) -> list[int]:
         """Return the considered moves that are not proven to lose, best first."""

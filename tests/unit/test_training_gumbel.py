@@ -134,6 +134,8 @@ def test_values_stay_with_their_points_when_the_order_of_moves_changes():
     assert choice.points.tolist() == tree.moves().tolist()
     assert sorted(before) == sorted(choice.points.tolist())
     assert choice.points[choice.target.argmax()] == good
+    assert sum(choice.wdl) == pytest.approx(1) and choice.wdl[0] - choice.wdl[2] > 0.75
+    assert tree.wdl[0] - tree.wdl[2] < choice.wdl[0] - choice.wdl[2], "the mean counts what was ruled out"
 
 
 def test_q_is_seen_by_the_mover():

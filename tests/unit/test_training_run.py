@@ -1,0 +1,132 @@
+"""Settings, standings and report of a run."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from training import gate
+from training.arena import ArenaResult
+from training.charts import Line, line_chart, ticks
+from training.config import ConfigError, to_mapping
+from training.report import make_report
+from training.run_config import PRESETS, EvaluationConfig, RunConfig, make_config, read_stored, store_config
+from training.runlog import Display, RunLog
+
+
+def test_presets_and_overrides():
+    for name in PRESETS:
+        make_config(name, [])
+    config = make_config(
+        "laptop",
+        ["play.gumbel.scale=0.2", "sizes=9,15:3,12x10", "rules=4:2,0", "learner.net.pool_block=none",
+         "play.reuse_tree=false", "minutes=3"],
+    )  # fmt: skip
+    assert config.play.gumbel.scale == 0.2 and config.play.reuse_tree is False and config.minutes == 3.0
+    assert config.learner.net.pool_block is None
+    assert config.mix(False).sizes == ((9, 9, 1.0), (15, 15, 3.0), (12, 10, 1.0))
+    assert config.mix(False).rules == ((4, 2.0), (0, 1.0))
+    assert make_config("smoke", ["play.simulations=9"]).play.opening.max_stones == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "workers=-1",
+     "device=tpu", "play.full_share=2", "seed=one", "play.reuse_tree=perhaps", "learner.schedule=wild"],
+)  # fmt: skip
+def test_wrong_settings_are_refused(text):
+    with pytest.raises(ConfigError):
+        make_config("laptop", [text])
+    with pytest.raises(ConfigError):
+        make_config("none", [])
+
+
+def test_settings_are_stored_and_changed_later(tmp_path):
+    path = tmp_path / "config.json"
+    assert read_stored(path) is None
+    config = make_config("smoke", ["seed=7"])
+    store_config(path, "smoke", config)
+    preset, stored = read_stored(path)
+    assert preset == "smoke" and make_config(preset, [], stored) == config
+    assert make_config(preset, ["minutes=9"], stored).minutes == 9.0
+    assert json.loads(path.read_text())["config"] == json.loads(json.dumps(to_mapping(config)))
+    path.write_text("{")
+    with pytest.raises(ConfigError):
+        read_stored(path)
+
+
+def measured(standings: gate.Standings, name: str, nets: dict[str, str], scores: float) -> list[str]:
+    config = EvaluationConfig(pairs=4, yardstick_pairs=2)
+    opponents = []
+    for planned in gate.plan(config, standings, name, nets, 1):
+        opponents.append(f"{planned.spec.b.name}|{planned.spec.width}")
+        pairs = [[scores, scores]] * planned.spec.pairs
+        gate.record(standings, planned, ArenaResult(pairs=pairs, plies=60, depth={name: 3.0}))
+    return opponents
+
+
+def test_standings_drop_beaten_yardsticks_and_tie_nets_together():
+    standings = gate.Standings()
+    first = measured(standings, "c000001", {"c000001": "c000001.int8.onnx"}, 1.0)
+    assert "random|9" in first and "uniform|15" in first and "tactical|15" in first
+    standings.best = "c000001"
+    nets = {"c000001": "c000001.int8.onnx", "c000002": "c000002.int8.onnx"}
+    second = measured(standings, "c000002", nets, 1.0)
+    assert "c000001|15" in second and "random|9" in second
+    nets["c000003"] = "c000003.int8.onnx"
+    standings.best = "c000002"
+    third = measured(standings, "c000003", nets, 0.5)
+    assert third == ["c000002|15", "c000001|15"], "two clean sweeps end a yardstick"
+    elo = standings.ratings()
+    assert elo["uniform"] == (0.0, 0.0)
+    assert elo["c000002"][0] > elo["c000001"][0] + 50 > 100
+
+
+def test_log_display_and_report(tmp_path):
+    log = RunLog(tmp_path)
+    log.event("start", cycle=0)
+    for cycle in (1, 2, 3):
+        log.event("play", cycle=cycle, games=10, positions_per_s=100.0 * cycle, evaluated_share=0.8)
+        log.event(
+            "learn", cycle=cycle, loss=3.0 / cycle, policy=2.0, value=1.0, lr=1e-3, explained_variance=0.1
+        )
+        log.event(
+            "match", cycle=cycle, a="c000001", b="random", size=9, rule=0, games=20, score=0.3 * cycle, low=0.1,
+            high=0.9, depth={"c000001": 2.0 + cycle},
+        )  # fmt: skip
+        log.event(
+            "ratings", cycle=cycle, net="c000001", promoted=True, best="c000001", elo={"c000001": [5, 3]}
+        )
+    log.close()
+    with open(tmp_path / "log.jsonl", "a") as file:
+        file.write('{"event": "lea')  # cut off by a kill
+    (tmp_path / "standings.json").write_text(
+        json.dumps({"results": {"c000001|uniform": [9, 10]}, "yardsticks": {}, "best": "c000001"})
+    )
+    (tmp_path / "records").mkdir()
+    page = make_report(tmp_path)
+    assert page.count("<svg") >= 8 and "c000001" in page and "http" not in page
+    assert page.count("no data") <= 8
+    stream = io.StringIO()
+    display = Display(stream, every_s=0.0)
+    display.status(
+        stage="self-play", detail="3 games", cycle=2, games=3, positions=90, rate=12.0, metrics={"loss": 1.5},
+        elo=33.0, left_s=3700.0,
+    )  # fmt: skip
+    display.say("promoted")
+    assert "1:01 h left" in stream.getvalue() and "Elo +33" in stream.getvalue()
+
+
+def test_charts():
+    assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(3, 3) == [3]
+    chart = line_chart("a < b", "x", [Line("one", [(0, 1.0), (1, float("nan")), (2, 3.0)])])
+    assert chart.count("<circle") == 2 and "a &lt; b" in chart
+    assert "no data" in line_chart("t", "x", [Line("one", [])])
+
+
+def test_defaults_are_the_documented_ones():
+    config = RunConfig()
+    assert (config.play.simulations, config.play.gumbel.considered, config.play.gumbel.scale) == (32, 16, 0.3)
