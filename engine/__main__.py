@@ -14,6 +14,7 @@ COMMANDS = {
     "speed": ("engine.speed", "measure net, search, rules and solver"),
     "analyse": ("engine.analyse", "show the best moves of a position"),
     "solve": ("engine.solve", "look for a forced win by fours, or fours and threes"),
+    "tactics": ("engine.tactics", "count the tactical positions that the engine gets right"),
     "describe-net": ("engine.describe", "show what a net file says about itself, and check it"),
 }
 

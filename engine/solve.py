@@ -112,18 +112,18 @@ def facts(found: Answer) -> dict[str, object]:
 
 def report(found: Answer) -> str:
     """Return the answer as text."""
-    board, attacker, solution, kind = found.board, found.attacker, found.solution, found.kind.upper()
+    board, attacker, solution = found.board, found.attacker, found.solution
     after = "" if attacker == board.to_move else f", if {SIDES[1 - attacker]} passed"
     verdict = {
-        Verdict.WIN: f"{SIDES[attacker]} wins by {kind} in {solution.distance} plies{after}",
-        Verdict.NONE: f"{SIDES[attacker]} has no {kind}{after}: all attacks were tried",
-        Verdict.UNKNOWN: f"no {kind} of {SIDES[attacker]} found within the budget{after}",
+        Verdict.WIN: f"win in {solution.distance} plies{after}",
+        Verdict.NONE: f"none{after}; all attacks were tried",
+        Verdict.UNKNOWN: f"unknown; none found within the budget{after}",
     }[solution.verdict]
     lines = [
         draw(board, solution.line[0] if solution.line else None),
         "",
         f"{SIDES[board.to_move]} to move, {board.width}x{board.height}, rule {board.rule}, ply {board.ply}",
-        verdict,
+        f"{SIDES[attacker]}, {found.kind}: {verdict}",
     ]
     if solution.line:
         lines.append("line: " + " ".join(format_move(p, board.width) for p in solution.line))

@@ -1,14 +1,14 @@
 """Count the tactical positions of a suite that the engine gets right, at fixed simulations and at fixed time.
 
-A suite is a file of JSON objects, one a line, with these keys:
+A suite is a file of JSON objects, one a line, with at least these keys:
 
-    id       name, unique in the suite
-    theme    what is tested, e.g. `vcf`, `vct`, `defence`, `trap`, `renju`; results are shown by theme
+    name     unique in the suite
+    kind     what is tested, e.g. `vcf`, `vct`, `defence`, `trap`; results are shown by kind
     rule     number as in `INFO rule`
     width, height
     moves    stones in the order played, e.g. `h8h9i8`; black first, colours alternate
-    good     moves of the side to move that solve it; empty: all but `bad`
-    bad      moves that fail (optional)
+    to_move  0 black, 1 white
+    answers  list of the moves that solve it, e.g. ["h8"]
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.engine import Engine
 from engine.errors import PositionError
 from engine.options import add_config_options, config_from
-from engine.rules._board import EMPTY, Board
-from engine.rules.geometry import format_move, parse_moves
+from engine.rules._board import Board
+from engine.rules.geometry import format_move, parse_move, parse_moves
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 
@@ -37,24 +38,21 @@ class Puzzle:
     """One position of a suite; points are indices `y * width + x`."""
 
     name: str
-    theme: str
+    kind: str
     rule: int
     width: int
     height: int
     moves: tuple[int, ...]
-    good: frozenset[int]
-    bad: frozenset[int]
+    to_move: int
+    answers: frozenset[int]
 
     def board(self) -> Board:
         """Return the position."""
         board = Board(self.width, self.height, self.rule)
         for point in self.moves:
             board.place(point)
+        board.set_to_move(self.to_move)
         return board
-
-    def solved_by(self, point: int) -> bool:
-        """Return whether a move is right."""
-        return point not in self.bad and (not self.good or point in self.good)
 
 
 def read_suite(path: Path) -> list[Puzzle]:
@@ -78,20 +76,23 @@ def read_suite(path: Path) -> list[Puzzle]:
     return puzzles
 
 
-def _puzzle(entry: dict[str, object]) -> Puzzle:
-    width, height, rule = int(str(entry["width"])), int(str(entry["height"])), int(str(entry["rule"]))
-    moves = parse_moves(str(entry["moves"]), width, height)
-    good, bad = (parse_moves(str(entry.get(key, "")), width, height) for key in ("good", "bad"))
-    name, theme = str(entry["id"]), str(entry["theme"])
-    puzzle = Puzzle(name, theme, rule, width, height, tuple(moves), frozenset(good), frozenset(bad))
-    board = puzzle.board()
-    if board.winner != EMPTY:
-        raise ValueError("the game is over")
-    if not good and not bad:
-        raise ValueError("neither good nor bad moves")
-    for point in puzzle.good | puzzle.bad:
-        if board.cell(point) != EMPTY:
-            raise ValueError(f"{format_move(point, width)} is taken")
+def _puzzle(entry: dict[str, Any]) -> Puzzle:
+    width, height = int(entry["width"]), int(entry["height"])
+    puzzle = Puzzle(
+        name=str(entry["name"]),
+        kind=str(entry["kind"]),
+        rule=int(entry["rule"]),
+        width=width,
+        height=height,
+        moves=tuple(parse_moves(entry["moves"], width, height)),
+        to_move=int(entry["to_move"]),
+        answers=frozenset(parse_move(text, width, height) for text in entry["answers"]),
+    )
+    legal = puzzle.board().legal_points()
+    if not puzzle.answers:
+        raise ValueError("there is no answer")
+    for point in puzzle.answers.difference(legal):
+        raise ValueError(f"the answer {format_move(point, width)} cannot be played")
     return puzzle
 
 
@@ -107,12 +108,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time", type=float, default=1.0, metavar="SECONDS", help="of the second run (default 1; 0: none)"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N of each theme")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N of each kind")
     parser.add_argument("--verbose", action="store_true", help="name what is not solved, on stderr")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print solved/total by theme and in all."""
+    """Print solved/total by kind and in all."""
     puzzles = first_of_each(read_suite(args.suite), args.limit)
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
     engine.warm_up()
@@ -123,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     if args.time > 0:
         runs.append((f"{args.time:g} s", SearchLimits(turn_ms=max(1, int(1000 * args.time)))))
     for title, limits in runs:
-        failed = [p for p in puzzles if not p.solved_by(answer(engine, p, limits))]
+        failed = [p for p in puzzles if answer(engine, p, limits) not in p.answers]
         print(summary(title, puzzles, failed))
         if args.verbose:
             for puzzle in failed:
@@ -133,12 +134,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def first_of_each(puzzles: Iterable[Puzzle], limit: int | None) -> list[Puzzle]:
-    """Return at most `limit` puzzles of each theme, in order."""
+    """Return at most `limit` puzzles of each kind, in order."""
     seen = collections.Counter[str]()
     kept = []
     for puzzle in puzzles:
-        seen[puzzle.theme] += 1
-        if limit is None or seen[puzzle.theme] <= limit:
+        seen[puzzle.kind] += 1
+        if limit is None or seen[puzzle.kind] <= limit:
             kept.append(puzzle)
     return kept
 
@@ -153,9 +154,9 @@ def answer(engine: Engine, puzzle: Puzzle, limits: SearchLimits) -> int:
 
 def summary(title: str, puzzles: Sequence[Puzzle], failed: Sequence[Puzzle]) -> str:
     """Return a table of solved/total."""
-    totals = collections.Counter(p.theme for p in puzzles)
-    missed = collections.Counter(p.theme for p in failed)
-    rows = [f"{theme:<12} {total - missed[theme]}/{total}" for theme, total in sorted(totals.items())]
+    totals = collections.Counter(p.kind for p in puzzles)
+    missed = collections.Counter(p.kind for p in failed)
+    rows = [f"{kind:<12} {total - missed[kind]}/{total}" for kind, total in sorted(totals.items())]
     solved = len(puzzles) - len(failed)
     share = f" ({100 * solved / len(puzzles):.1f} %)" if puzzles else ""
     return "\n".join([f"at {title}:", *rows, f"{'all':<12} {solved}/{len(puzzles)}{share}"])

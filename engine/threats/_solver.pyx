@@ -414,7 +414,7 @@ cdef class Solver:
         self.attacker = attacker
         self.nodes = 0
         self.limit = node_budget
-        self.next_poll = POLL_NODES if self.polling else NO_POLL
+        self.next_poll = 0 if self.polling else NO_POLL
         self.legality = b.renju
         self.tables = TABLES_ALL if b.renju else TABLES_FOURS
         if self.stamp > 0xF0000000U:
