@@ -22,9 +22,9 @@ class HashedEvaluator:
     """Deterministic noise. The tree kernel computes the same bits itself (`KERNEL_HASHED`).
 
     With `s = mix(key ^ mix(seed))`, all in 64 bits: the logit of point p is the top 24 bits of
-    `mix(s + (p + 1) * golden)` as a fraction, times 64, so that few moves stand out. With d the lowest 16 bits of
-    `mix(s)`, u the next 16 and T = 2**20 - d: draw is d, win is T // 4 + u * (T // 2) // 2**16, loss the rest, all
-    over 2**20.
+    `mix(s + (p + 1) * golden)` as a fraction, times 64, so that few moves stand out. With d the lowest 16
+    bits of `mix(s)`, u the next 16 and T = 2**20 - d: draw is d, win is T // 4 + u * (T // 2) // 2**16, loss
+    the rest, all over 2**20.
     """
 
     __slots__ = ("kernel_seed",)

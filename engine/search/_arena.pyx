@@ -1,9 +1,9 @@
 # cython: language_level=3
 """The tree's memory.
 
-The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what is
-left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
-visited grandchildren are stripped; when fragments are all that is left, everything below the root's children goes.
+The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what
+is left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
+visited grandchildren are stripped; when only fragments are left, everything below the root's children goes.
 """
 from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
@@ -187,7 +187,7 @@ cdef class Arena:
                 node.proof_move = moves_of(self, node)[i]
 
     cdef bint collapse_one(self) noexcept nogil:
-        """Strip a node that is visited little and has no grandchildren; False if there is none but the root."""
+        """Strip a little visited node without grandchildren; False if there is none but the root."""
         cdef Node* node
         cdef EdgeStat* stats
         cdef Ref ref = self.root, least
@@ -223,7 +223,8 @@ cdef class Arena:
                 return True
             if fresh + self.free_units >= RESERVE_UNITS and (tries <= 0 or (
                 self.free_lists[NODE_UNITS] != 0 and self.free_lists[self.common_units] != 0
-                and self.free_lists[stats_units(FIRST_ROOM)] != 0 and self.free_lists[2 * stats_units(FIRST_ROOM)] != 0
+                and self.free_lists[stats_units(FIRST_ROOM)] != 0
+                and self.free_lists[stats_units(2 * FIRST_ROOM)] != 0
             )):
                 return True
             tries -= 1

@@ -67,7 +67,9 @@ cdef class Growth(Arena):
     cdef int expand_leaf(self, const float* logits, bint by_point, const float* wdl) noexcept nogil
     cdef bint prove_leaf(self) noexcept nogil
     cdef bint settle(self, Node* node, EdgeStat* stat) noexcept nogil
-    cdef void backup(self, Node* leaf, bint changed, int d_weight, double d_value, double d_draw) noexcept nogil
+    cdef void backup(
+        self, Node* leaf, bint changed, int d_weight, double d_value, double d_draw
+    ) noexcept nogil
     cdef int simulate(self, int kind, uint64_t seed) noexcept nogil
     cdef bint root_ready(self) noexcept nogil
     cdef void mix_noise(self) noexcept nogil

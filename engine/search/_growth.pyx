@@ -2,14 +2,15 @@
 """Search kernel: how a tree grows by PUCT, with proven results.
 
 A simulation walks down by `choose`, decides at the new position whether the rules settle it (`examine`) or the
-solver does (`solve`), else asks for an evaluation; `attach` puts the new nodes into the tree and `backup` carries
-the value up. A position with a single sensible move (the block of a five) is never evaluated: the walk goes on.
+solver does (`solve`), else asks for an evaluation; `attach` puts the new nodes into the tree and `backup`
+carries the value up. A position with a single sensible move (the block of a five) is never evaluated: the walk
+goes on.
 
-Moves of a node lie in one block; only visited ones have an `EdgeStat`, and they come first. Unvisited moves differ
-in nothing but the prior, so `choose` compares all visited moves with the one best unvisited. Proven moves
-take no more simulations and their prior is shared by the others. One that loses counts as if it were illegal: what
-it had brought to the averages above is taken back. One that draws is a lower bound for its node. Visits are never
-taken back, they count effort.
+Moves of a node lie in one block; only visited ones have an `EdgeStat`, and they come first. Unvisited moves
+differ in nothing but the prior, so `choose` compares all visited moves with the one best unvisited. Proven moves
+take no more simulations and their prior is shared by the others. One that loses counts as if it were illegal:
+what it had brought to the averages above is taken back. One that draws is a lower bound for its node. Visits are
+never taken back, they count effort.
 
 PUCT is that of AlphaZero (https://arxiv.org/abs/1712.01815) with growing exploration and reduced first-play
 urgency as in KataGo (https://github.com/lightvector/KataGo); proofs travel as in MCTS-Solver
@@ -25,8 +26,8 @@ from engine.rules._board cimport (
     board_five_points, board_forbidden, board_place, board_shapes, board_undo, count32, lowest32, lowest64,
 )
 from engine.search._arena cimport (
-    FIRST_ROOM, NO_MOVE, NODE_UNITS, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node, Ref,
-    exact_q, moves_of, moves_units, node_at, node_value, opposite, priors_of, stats_of, stats_units,
+    FIRST_ROOM, NO_MOVE, NODE_UNITS, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node,
+    Ref, exact_q, moves_of, moves_units, node_at, node_value, opposite, priors_of, stats_of, stats_units,
 )
 from engine.search._maths cimport exp_negative, kernel_judge, kth_largest, log_positive
 from engine.threats._solver cimport SOLVER_NONE, SOLVER_WIN, Solver, SolverResult
@@ -129,7 +130,7 @@ cdef class Growth(Arena):
                 self.found_move = self.candidates[0] if self.n_candidates else p
                 return POSITION_PROVEN
             return POSITION_FORCED if n == 1 else POSITION_PROVEN
-        # Caro: a stone at the end of a five stops it as well, if it makes both ends blocked. Try all near cells.
+        # Caro: a stone at the end of a five stops it as well, if both ends are blocked then. Try near cells.
         memset(tried, 0, b.points)
         for i in range(3):
             words = b.with_five[other][i]
@@ -137,7 +138,8 @@ cdef class Growth(Arena):
                 k = i * 64 + lowest64(words)
                 words &= words - 1
                 mask = b.lines[k].five[other]
-                mask |= mask << 1 | mask >> 1 | mask << 2 | mask >> 2 | mask << 3 | mask >> 3 | mask << 4 | mask >> 4 | mask << 5 | mask >> 5
+                for n in range(5):      # the end of a five lies at most five cells from any of its cells
+                    mask |= mask << 1 | mask >> 1
                 mask &= b.lines[k].empty
                 while mask:
                     tried[b.point_at[k][lowest32(mask)]] = 1
@@ -182,7 +184,7 @@ cdef class Growth(Arena):
     # --- selection -----------------------------------------------------------------------------------------
 
     cdef void ready_head(self, Node* node) noexcept nogil:
-        """Bring the unvisited move with the highest prior (the lowest point among equals) to index n_visited."""
+        """Bring the unvisited move with the highest prior (the lowest point among equals) to n_visited."""
         cdef float* priors = priors_of(self, node)
         cdef uint16_t* moves = moves_of(self, node)
         cdef int first = node.n_visited, best = first, i
@@ -232,7 +234,7 @@ cdef class Growth(Arena):
         """Index of the move to follow; n_visited for a new one; -1 when memory does not allow any."""
         cdef Node* node = node_at(self, ref)
         cdef EdgeStat* stats
-        cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu
+        cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu, reduction
         cdef int i, best = -1
         if node.n_visited == node.n_moves and node.n_moves < node.n_legal:
             self.widen(node, b)
@@ -256,7 +258,8 @@ cdef class Growth(Arena):
             if not node.head_ready:
                 self.ready_head(node)
             fpu = node_value(node)
-            fpu -= (self.fpu_reduction_root if ref == self.root else self.fpu_reduction) * sqrt(explored / remain)
+            reduction = self.fpu_reduction_root if ref == self.root else self.fpu_reduction
+            fpu -= reduction * sqrt(explored / remain)
             if fpu < -1.0:
                 fpu = -1.0
             score = fpu + scale * priors_of(self, node)[node.n_visited]
@@ -265,7 +268,7 @@ cdef class Growth(Arena):
         return best
 
     cdef int find_move(self, Node* node, int move) noexcept nogil:
-        """Index of a move of a node, -1 if it has no such move; an unvisited one is brought to index n_visited."""
+        """Index of a node's move, -1 if it has no such move; an unvisited one is brought to n_visited."""
         cdef uint16_t* moves = moves_of(self, node)
         cdef float* priors = priors_of(self, node)
         cdef float prior
@@ -425,8 +428,8 @@ cdef class Growth(Arena):
             memcpy(priors, self.new_priors, n * sizeof(float))
             memcpy(moves, self.candidates, n * sizeof(uint16_t))
         else:
-            # Positive floats order like their bits. Buckets of a quarter octave find roughly where the cut lies;
-            # within its bucket a key decides, in which the lower point is the greater of two equal priors.
+            # Positive floats order like their bits. Buckets of a quarter octave find roughly where the cut
+            # lies; within its bucket a key decides, in which the lower point is the greater of two equals.
             memcpy(bits, self.new_priors, n * sizeof(float))
             memset(counts, 0, sizeof(counts))
             for i in range(n):
@@ -511,14 +514,16 @@ cdef class Growth(Arena):
         return True
 
     cdef int expand_leaf(self, const float* logits, bint by_point, const float* wdl) noexcept nogil:
-        """Finish the pending simulation: LEAF when done, FULL, or BAD_MOVE for an answer that is not finite."""
+        """Finish the pending simulation: LEAF when done, FULL, or BAD_MOVE for a senseless answer."""
         cdef Node* node
         cdef Ref moves
         cdef double value = <double>wdl[0] - <double>wdl[2], draw = wdl[1]
         cdef Node filled
         cdef bint at_root = self.depth + self.chain == 0
         self.pending = False
-        if not (-1.001 <= value <= 1.001 and -0.001 <= draw <= 1.001) or not self.compute_priors(logits, by_point):
+        if not (-1.001 <= value <= 1.001 and -0.001 <= draw <= 1.001):
+            return BAD_MOVE
+        if not self.compute_priors(logits, by_point):
             return BAD_MOVE
         memset(&filled, 0, sizeof(Node))
         if not self.fill_moves(&filled, at_root):
@@ -584,7 +589,9 @@ cdef class Growth(Arena):
         node.distance = <uint16_t>distance
         return True
 
-    cdef void backup(self, Node* leaf, bint changed, int d_weight, double d_value, double d_draw) noexcept nogil:
+    cdef void backup(
+        self, Node* leaf, bint changed, int d_weight, double d_value, double d_draw
+    ) noexcept nogil:
         """Carry one simulation from the end of the path to the root.
 
         Args:

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Arithmetic of the search, all inline: what gives the same bits on every machine, and the kernel's evaluators."""
+"""Arithmetic of the search, all inline: the same bits on every machine. And the kernel's evaluators."""
 from libc.math cimport frexp
 from libc.stdint cimport int32_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -11,7 +11,7 @@ cdef enum:
 
 
 cdef inline void exp_negative(double* x, int n) noexcept nogil:
-    """Replace each x <= 0 by e ** x, to 2e-7, from plain arithmetic: the same bits on every machine (libm's differ).
+    """Replace each x <= 0 by e ** x, to 2e-7, from plain arithmetic: libm's bits differ between machines.
 
     Short loops without a branch, so that compilers use vector instructions.
     """
@@ -43,7 +43,8 @@ cdef inline double log_positive(double x) noexcept nogil:
         k -= 1
     s = (m - 1.0) / (m + 1.0)
     z = s * s
-    return 2.0 * s * (1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))) + k * 0.6931471805599453
+    z = 1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))
+    return 2.0 * s * z + k * 0.6931471805599453
 
 
 cdef inline uint64_t mix64(uint64_t z) noexcept nogil:
@@ -56,7 +57,7 @@ cdef inline uint64_t mix64(uint64_t z) noexcept nogil:
 cdef inline void kernel_judge(
     int kind, uint64_t seed, uint64_t key, const uint16_t* points, int n, float* logits, float* wdl
 ) noexcept nogil:
-    """Answer as `engine.evaluator.uniform` or `engine.evaluator.hashed` do, with logits of `n` points only."""
+    """Answer as `engine.evaluator.uniform` or `hashed` do, with logits of `n` points only."""
     cdef uint64_t state, bits, draw, rest, win
     cdef int i
     if kind == KERNEL_UNIFORM:

@@ -74,7 +74,9 @@ class Tree(Growth):
         """Forget everything and give memory back to the system."""
 
     # --- simulations
-    def select(self, planes: npt.NDArray[np.float32], keys: npt.NDArray[np.uint64], root_move: int = -1) -> int:
+    def select(
+        self, planes: npt.NDArray[np.float32], keys: npt.NDArray[np.uint64], root_move: int = -1
+    ) -> int:
         """Walk down to a leaf and return a status.
 
         With LEAF, `planes` float32 [1, C, H, W] and `keys` uint64 [1] describe the position to evaluate. A

@@ -7,8 +7,8 @@ from libc.string cimport memcpy, memset
 from engine._encoding cimport N_PLANES
 from engine.rules._board cimport EMPTY, TABLES_ALL, TABLES_FOURS, Board, BoardState
 from engine.search._arena cimport (
-    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node, Ref, exact_q, moves_of, node_at,
-    node_value, opposite, priors_of, stats_of,
+    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node, Ref, exact_q, moves_of,
+    node_at, node_value, opposite, priors_of, stats_of,
 )
 from engine.search._growth cimport BAD_MOVE, FULL, IDLE, LEAF, NOTHING_LEFT, SKIP, SOLVED, Growth
 from engine.search._maths cimport KERNEL_HASHED, KERNEL_NONE, KERNEL_UNIFORM, kernel_judge, mix64
@@ -350,7 +350,7 @@ cdef class Tree(Growth):
             self.prove_edge(point, PROVEN_LOSS, distance)
 
     cdef int prove_edge(self, int point, int proven, int distance) except -1:
-        """Set the result of a root move and draw the conclusion. An edge that is proven already takes the distance."""
+        """Set the result of a root move and draw the conclusion; a proven one takes just the distance."""
         cdef Node* node = node_at(self, self.root)
         cdef EdgeStat* stat
         cdef Node* child = NULL
@@ -437,9 +437,10 @@ cdef class Tree(Growth):
             edges = [
                 (moves_of(self, node)[i], stats_of(self, node)[i].visits) for i in range(node.n_visited)
             ]
-            out.append(
-                (path, node.visits, node.weight, node.value_sum, node.proven, node.distance, node.n_moves, tuple(edges))
-            )
+            out.append((
+                path, node.visits, node.weight, node.value_sum, node.proven, node.distance, node.n_moves,
+                tuple(edges),
+            ))
             for i in range(node.n_visited - 1, -1, -1):
                 if stats_of(self, node)[i].child != 0:
                     stack.append(((*path, edges[i][0]), stats_of(self, node)[i].child))

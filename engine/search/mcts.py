@@ -1,5 +1,4 @@
-"""One search: simulations until a stopper says stop, proofs at the root beside them, and the choice of the
-move."""
+"""One search: simulations until a stopper says stop, proofs at the root beside them, choice of the move."""
 
 from __future__ import annotations
 
@@ -236,7 +235,8 @@ class Search:
             return (MoveStats(proof, 0, 1.0, root_q, root_wdl, proven, tree.distance, tuple(tree.pv())),)
         columns = zip(
             moves.tolist(), tree.edge_visits().tolist(), tree.priors().tolist(), tree.edge_q().tolist(),
-            tree.edge_draw().tolist(), tree.edge_proven().tolist(), tree.edge_distance().tolist(), strict=True,
+            tree.edge_draw().tolist(), tree.edge_proven().tolist(), tree.edge_distance().tolist(),
+            strict=True,
         )  # fmt: skip
         stats = []
         for point, visits, prior, q, draw, code, distance in columns:
@@ -246,10 +246,9 @@ class Search:
                 wdl = _EXACT[proven]
             elif visits > 0:
                 wdl = ((1 - draw + q) / 2, draw, (1 - draw - q) / 2)
-            else:
-                q = root_q
-            stats.append(MoveStats(point, visits, prior, q, wdl, proven, distance if proven else None,
-            (point,)))
+            value = root_q if proven is None and visits == 0 else q
+            plies = distance if proven is not None else None
+            stats.append(MoveStats(point, visits, prior, value, wdl, proven, plies, (point,)))
         stats.sort(key=_rank)
         stats = self._prefer_better(stats)
         if proof >= 0:

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SearchParams:
-    """How the tree grows. With `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of edges
-    proven lost:
+    """How the tree grows. `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of proven edges:
 
-    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `c = c_puct + c_puct_log * log(1 + N /
-    c_puct_base)`. An unvisited edge has `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below
-    -1.
+    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)` with
+    `c = c_puct + c_puct_log * log(1 + N / c_puct_base)`. An unvisited edge has
+    `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below -1.
     """
 
     c_puct: float = 1.1
-    """Weight of exploration at few visits (tuned: default of KataGo's family, to be measured with our
-    nets)."""
+    """Weight of exploration at few visits (tuned: default of KataGo's family, not measured yet)."""
     c_puct_log: float = 0.45
     """Its growth with the logarithm of visits (tuned: as above)."""
     c_puct_base: float = 500.0
@@ -46,8 +44,7 @@ class SearchParams:
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     rival_visits: float = 0.4
-    """Share of the most visited move's visits that a move needs to be played in its place (tuned: not
-    yet)."""
+    """Share of the most visited move's visits that a better one must have (tuned: not yet)."""
     value_spread: float = 0.6
     """Standard deviation of single evaluations, for that comparison (tuned: not yet)."""
     seed: int = 0

@@ -1,8 +1,8 @@
 """PUCT with proven results as a plain Python tree: the naive twin of `engine.search._tree`.
 
-It does the same float operations in the same order, so both trees must be equal node for node. There is no arena,
-no solver and no reuse here; forced moves are found by trying every move. The meaning of all constants stands in
-`engine.search.params`.
+It does the same float operations in the same order, so both trees must be equal node for node. There is no
+arena, no solver and no reuse here; forced moves are found by trying every move. The meaning of all constants
+stands in `engine.search.params`.
 """
 
 from __future__ import annotations
@@ -248,7 +248,8 @@ class Twin:
         return True
 
     def dump(self) -> list[tuple[object, ...]]:
-        """Return every node in preorder, as `engine.search._tree.Tree.dump` does, the moves stored left out."""
+        """Return every node in preorder, as `engine.search._tree.Tree.dump` does, the moves stored left
+        out."""
         out: list[tuple[object, ...]] = []
         stack: list[tuple[tuple[int, ...], Node]] = [] if self.root is None else [((), self.root)]
         while stack:

@@ -55,7 +55,9 @@ def put(board: Board, text: str) -> Board:
     return board
 
 
-@pytest.mark.parametrize(("kind", "evaluator"), [(KERNEL_UNIFORM, UniformEvaluator()), (KERNEL_HASHED, HashedEvaluator(9))])
+@pytest.mark.parametrize(
+    ("kind", "evaluator"), [(KERNEL_UNIFORM, UniformEvaluator()), (KERNEL_HASHED, HashedEvaluator(9))]
+)
 def test_python_and_kernel_evaluators_agree_bit_for_bit(kind: int, evaluator: HashedEvaluator) -> None:
     keys = np.random.default_rng(3).integers(0, 2**64, size=50, dtype=np.uint64)
     policy, wdl = evaluator.evaluate(np.zeros((50, 20, 9, 7), np.float32), keys)
@@ -67,7 +69,8 @@ def test_python_and_kernel_evaluators_agree_bit_for_bit(kind: int, evaluator: Ha
 
 
 def test_value_is_negated_once_a_ply() -> None:
-    """A net that always sees 0.8 for the side to move: the root is worth 0.8 at first, each of its moves -0.8."""
+    """A net that always sees 0.8 for the side to move: the root is worth 0.8 at first, each of its moves
+    -0.8."""
     board = put(Board(15, 15, 0), "7,7")
     tree = Tree(SearchParams(), 16 * MIB)
     tree.set_root(board)
@@ -156,7 +159,8 @@ def test_two_five_points_lose_in_two_plies() -> None:
 
 
 def test_caro_four_can_be_stopped_at_its_end() -> None:
-    """White closes one end of black's four; the other end stops the five as well, since both are blocked then."""
+    """White closes one end of black's four; the other end stops the five as well, since both are blocked
+    then."""
     board = Board(15, 15, 8)
     for x in (4, 5, 6, 8):
         board.place(3 * 15 + x, 0)
@@ -219,7 +223,8 @@ def test_moves_proven_to_lose_leave_the_average() -> None:
     board = put(Board(15, 15, 0), "7,7")
     tree = grown(board, 400)
     points = tree.moves()[:3].tolist()
-    kept = [(v, q) for p, v, q in zip(tree.moves(), tree.edge_visits(), tree.edge_q(), strict=True) if p not in points and v]
+    edges = zip(tree.moves(), tree.edge_visits(), tree.edge_q(), strict=True)
+    kept = [(v, q) for p, v, q in edges if p not in points and v]
     weight = 1 + sum(v for v, _ in kept)
     total = tree.raw_wdl[0] - tree.raw_wdl[2] + sum(v * q for v, q in kept)
     visits = tree.visits
@@ -242,7 +247,8 @@ def test_all_moves_excluded_is_a_loss_defended_longest() -> None:
     assert tree.proof_move() == stubborn
 
 
-# --- noise ------------------------------------------------------------------------------------------------------
+# --- noise
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_noise_acts_on_every_move_and_is_left_behind() -> None:
@@ -279,7 +285,8 @@ def test_noise_does_not_pile_up() -> None:
     assert sorted(tree.priors().tolist()) == sorted(before.tolist())
 
 
-# --- re-rooting -------------------------------------------------------------------------------------------------
+# --- re-rooting
+# -------------------------------------------------------------------------------------------------
 
 
 def test_subtree_is_kept_after_two_plies() -> None:
@@ -310,7 +317,7 @@ def test_stones_in_another_order_keep_the_subtree() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["other size", "other rule", "stone gone", "wrong side to move", "obstacle", "too far", "turned"]
+    "change", ["other size", "other rule", "stone gone", "wrong side to move", "obstacle", "far", "turned"]
 )
 def test_other_positions_clear_the_tree(change: str) -> None:
     board = put(Board(15, 15, 0), "7,7 8,8")
@@ -328,7 +335,7 @@ def test_other_positions_clear_the_tree(change: str) -> None:
         other.set_to_move(0)
     elif change == "obstacle":
         other.block(a)
-    elif change == "too far":
+    elif change == "far":
         for point in [p for p in board.legal_points() if p not in (a, b)][:8]:
             other.place(point)
     else:
@@ -357,7 +364,8 @@ def test_game_over_is_refused() -> None:
         tree.run(1, KERNEL_HASHED, 0)
 
 
-# --- batches ----------------------------------------------------------------------------------------------------
+# --- batches
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_batches_grow_the_same_trees_as_single_simulations() -> None:
@@ -447,12 +455,13 @@ def test_bad_answers_are_refused(wrong: str) -> None:
     else:
         policy = policy[:80]
     assert tree.select(*buffers(board)) == LEAF
-    with pytest.raises(ValueError, match="finite|policy"):
+    with pytest.raises(ValueError, match=r"finite|policy"):
         tree.expand(policy, wdl)
     assert tree.signature() == before
 
 
-# --- memory -----------------------------------------------------------------------------------------------------
+# --- memory
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_full_arena_goes_on_searching_within_its_bound() -> None:
@@ -516,14 +525,15 @@ def test_bounds_of_memory() -> None:
     assert not tree.has_root
 
 
-# --- solver -----------------------------------------------------------------------------------------------------
+# --- solver
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
 def test_proofs_agree_with_and_without_the_solver(rule: int) -> None:
     rng = random.Random(rule)
     solver, proven = Solver(14), 0
-    for trial in range(25):
+    for _ in range(25):
         board = random_position(rng, 6, 6, rule, rng.randrange(14, 34))
         if not board.n_empty:
             continue
