@@ -17,7 +17,7 @@ import torch
 
 from training.records import write_atomically
 
-FORMAT = 1
+FORMAT = 2  # 1: nets without BatchNorm
 SUFFIX = ".ckpt"
 _DIGEST = 16
 

@@ -76,6 +76,8 @@ class LearnerConfig:
         warmup: batches of linear warm-up.
         weight_decay: AdamW decay of convolution and dense weights (gains and biases have none).
         clip: largest gradient norm.
+        freeze_norm: part of the way after which normalisation keeps its statistics, so that the net trains as
+            it will be used; 1: never.
         ema: decay of the averaged weights a batch; the averaged ones are exported.
         reuse: how often a position may be used on average.
         window_share: share of all positions seen, the newest, that batches are drawn from.
@@ -99,6 +101,7 @@ class LearnerConfig:
     warmup: int = 100
     weight_decay: float = 0.01
     clip: float = 2.0
+    freeze_norm: float = 0.8
     ema: float = 0.998
     reuse: float = 6.0  # tuned: prototype of one core-hour
     window_share: float = 0.6  # tuned: same

@@ -128,9 +128,7 @@ def build(model: Network, metadata: Mapping[str, str], ranges: Mapping[str, Rang
     x = g.convolution(x, "stem", _numpy(model.stem.weight), _numpy(model.stem.bias), "input")
     x = g.quantised(x, "trunk0", relu=True)
     for i, block in enumerate(model.blocks):
-        y = g.convolution(
-            x, f"b{i}.first", _numpy(block.first.folded()), _numpy(block.first.bias), f"trunk{i}"
-        )
+        y = g.convolution(x, f"b{i}.first", *map(_numpy, block.first.folded()), f"trunk{i}")
         if block.pool is not None:
             y = g.quantised(y, f"b{i}.before_pool")
             bias = g.dense(
@@ -143,9 +141,7 @@ def build(model: Network, metadata: Mapping[str, str], ranges: Mapping[str, Rang
             bias = g.quantised(g.node("Reshape", [bias, shape], f"b{i}.column"), f"b{i}.pool_bias")
             y = g.node("Add", [y, bias], f"b{i}.biased")
         y = g.quantised(y, f"b{i}.middle", relu=True)
-        y = g.convolution(
-            y, f"b{i}.second", _numpy(block.second.folded()), _numpy(block.second.bias), f"b{i}.middle"
-        )
+        y = g.convolution(y, f"b{i}.second", *map(_numpy, block.second.folded()), f"b{i}.middle")
         y = g.quantised(y, f"b{i}.branch")
         x = g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True)
     last = f"trunk{len(model.blocks)}"

@@ -66,7 +66,7 @@ class Learner:
             torch.manual_seed(config.seed)
             self.model = Network(config.net)
         self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.averaged = copy.deepcopy(self.model).requires_grad_(False)
+        self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
         self.optimizer = torch.optim.AdamW(
             parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99)
         )
@@ -95,15 +95,18 @@ class Learner:
         """Return how many batches bounded reuse of the positions seen so far still allows."""
         return max(0, math.floor((self.config.reuse * self.window.seen - self.samples) / self.config.batch))
 
-    def learning_rate(self) -> float:
-        """Return the rate of the next batch.
+    def way(self) -> float:
+        """Return the part of the schedule that is done, 0 to 1.
 
-        The way of the schedule is `progress` (0 to 1) where somebody sets it, e.g. by the clock, else
-        batches / total_batches.
+        It is `progress` where somebody sets that, e.g. by the clock, else batches / total_batches.
         """
-        c = self.config
-        way = self.batches / c.total_batches if c.total_batches else 0.0
-        way = min(max(way if self.progress is None else self.progress, 0.0), 1.0)
+        total = self.config.total_batches
+        way = self.batches / total if total else 0.0
+        return min(max(way if self.progress is None else self.progress, 0.0), 1.0)
+
+    def learning_rate(self) -> float:
+        """Return the rate of the next batch."""
+        c, way = self.config, self.way()
         factor = 1.0
         if c.schedule == "cosine":
             factor = 0.02 + 0.98 * (1 + math.cos(math.pi * way)) / 2
@@ -156,7 +159,7 @@ class Learner:
         if c.schedule == "kl" and self._probe is None:
             allowed = losses.playable(planes)[0]
             self._probe = (planes, allowed, self._log_policy(planes, allowed))
-        self.model.train()
+        self._train_mode()
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             heads = self.model(planes)
@@ -173,6 +176,13 @@ class Learner:
             self._adapt()
         return {**{name: value.float() for name, value in parts.items()}, "grad_norm": norm.detach()}
 
+    def _train_mode(self) -> None:
+        self.model.train()
+        if self.way() > self.config.freeze_norm:
+            for module in self.model.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.eval()
+
     @torch.no_grad()
     def _average(self) -> None:
         decay = min(
@@ -180,9 +190,13 @@ class Learner:
         )  # the first weights soon forgotten
         for mean, value in zip(self.averaged.parameters(), self.model.parameters(), strict=True):
             mean.lerp_(value, 1 - decay)
+        for mean, value in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
+            if mean.is_floating_point():
+                mean.lerp_(value, 1 - decay)
 
     @torch.no_grad()
     def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:
+        self.model.eval()
         with self._autocast():
             logits = self.model(planes).policy
         return torch.log_softmax(logits.masked_fill(~allowed, -1e9), dim=1)

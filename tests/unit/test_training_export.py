@@ -37,6 +37,9 @@ def model() -> Network:
     with torch.no_grad():
         for p in net.parameters():
             p.add_(torch.randn_like(p) * 0.05)
+        for name, buffer in net.named_buffers():
+            if "running" in name:
+                buffer.add_(torch.rand_like(buffer) * 0.3)
         net.policy_out.weight.mul_(8)
         net.value_out.weight.mul_(2)
     return net.eval()
@@ -87,7 +90,7 @@ def test_fp32_file_computes_what_torch_computes(model, exported, width, height):
 def test_int8_file_is_close(exported):
     d = exported.differences
     assert 0 < d["int8_policy_kl"] < 0.01
-    assert 0 < d["int8_utility"] < 0.01
+    assert 0 < d["int8_utility"] < 0.03
 
 
 def test_int8_is_static_qdq_with_unsigned_activations_and_seven_bit_weights(exported):
@@ -158,7 +161,7 @@ def test_wrong_weights_are_found(model, exported):
     other = Network(CONFIG)
     other.load_state_dict(model.state_dict())
     with torch.no_grad():
-        other.blocks[0].second.gain[3] += 0.2
+        other.blocks[0].second.norm.running_mean[3] += 0.2
     assert weights_digest(other) != weights_digest(model)
     d = compare(other.eval(), exported.fp32, exported.int8, POSITIONS[:1])
     assert d["fp32_logit"] > Tolerances().fp32_logit

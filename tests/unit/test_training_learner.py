@@ -27,7 +27,9 @@ def learner_at(run_dir, config: LearnerConfig = CONFIG, games: int = 8) -> Learn
 
 
 def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
-    return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))
+    return all(
+        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("bf16", [False, True])
@@ -142,6 +144,29 @@ def test_averaged_weights_follow_slowly(tmp_path):
 
     assert 0 < distance(learner.averaged.parameters()) < distance(start)
     assert not any(p.requires_grad for p in learner.averaged.parameters())
+
+
+def test_normalisation_learns_its_statistics_and_keeps_them_at_the_end(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, total_batches=10, freeze_norm=0.5))
+    norm = learner.model.blocks[0].first.norm
+    means = [norm.running_mean.clone()]
+    for _ in range(2):
+        learner.step(6)
+        means.append(norm.running_mean.clone())
+    assert not torch.equal(means[0], means[1])
+    assert torch.equal(means[1], means[2])
+    averaged = learner.averaged.blocks[0].first.norm
+    assert not torch.equal(averaged.running_mean, means[0])
+    assert not averaged.training
+
+
+def test_measuring_kl_leaves_the_statistics_alone(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, schedule="kl"))
+    norm = learner.model.blocks[0].first.norm
+    planes = torch.from_numpy(learner.window.draw(np.random.default_rng(1), 4).planes)
+    before = norm.running_mean.clone()
+    learner._log_policy(planes, torch.ones(4, planes.shape[2] * planes.shape[3], dtype=torch.bool))
+    assert torch.equal(before, norm.running_mean)
 
 
 def test_a_corrupt_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path):

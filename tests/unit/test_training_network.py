@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tests.unit.training_games import random_planes
 from training.config import NetConfig
@@ -23,7 +24,10 @@ def lively(config: NetConfig = SMALL) -> Network:
     with torch.no_grad():
         for p in model.parameters():
             p.add_(torch.randn_like(p) * 0.1)
-    return model
+        for name, buffer in model.named_buffers():
+            if "running" in name:
+                buffer.copy_(torch.rand_like(buffer) + 0.5)
+    return model.eval()
 
 
 @pytest.mark.parametrize(("width", "height"), [(5, 5), (9, 9), (20, 20), (22, 7)])
@@ -62,15 +66,32 @@ def test_one_batch_may_mix_sizes():
         )
 
 
-def test_training_mode_computes_the_same_as_inference_and_batch_mates_do_not_matter():
+def test_inference_depends_neither_on_batch_mates_nor_on_earlier_calls():
     model = lively()
     planes = torch.from_numpy(random_planes(3, 6))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
     with torch.no_grad():
-        training, inference = model.train()(planes), model.eval()(planes)
+        together = model(planes)
         single = model(planes[2:3])
-    assert torch.equal(training.policy, inference.policy)
-    torch.testing.assert_close(single.wdl, inference.wdl[2:3], rtol=1e-4, atol=1e-5)
-    assert not list(model.buffers())
+    torch.testing.assert_close(single.wdl, together.wdl[2:3], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(single.policy, together.policy[2:3], rtol=1e-4, atol=1e-5)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_folding_gives_the_same_convolution():
+    conv = lively().blocks[0].first
+    x = torch.rand(2, 16, 6, 5)
+    with torch.no_grad():
+        weight, bias = conv.folded()
+        torch.testing.assert_close(F.conv2d(x, weight, bias, padding=1), conv(x), rtol=1e-4, atol=1e-5)
+        conv.train()(x)
+        assert not torch.equal(conv.folded()[1], bias)  # statistics move in training, and only there
+
+
+def test_masks_are_refused_in_training():
+    planes = torch.from_numpy(random_planes(2, 2))
+    with pytest.raises(ValueError, match="one board size"):
+        Network(SMALL).train()(planes, planes[:, :1])
 
 
 def test_pooling_tells_the_size_of_the_board():
