@@ -1,9 +1,9 @@
 """The net: a residual tower without any size in it, so that one net plays every board and rule.
 
 Convolutions inside the blocks are followed by BatchNorm, which the export folds into them. (Standardised
-weights, which need no statistics, learned more slowly: after 400 batches of 128 of the bootstrap games a 2x32
-net explained 0.10 of the results against 0.16, at the same seed.) Everything that is not a training step runs in
-`eval` mode. Activations after each block are non-negative, which suits uint8 quantisation.
+weights, which need no statistics, learned more slowly: after 400 batches of 128 bootstrap positions a
+2x32 net explained 0.10 of the results against 0.16, at one seed.) Everything that is not a training step runs
+in `eval` mode. Activations after each block are non-negative, which suits uint8 quantisation.
 
 Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H*W, `D` trunk channels.
 """

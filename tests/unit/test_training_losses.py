@@ -30,7 +30,7 @@ def test_points_that_may_not_be_played_take_no_part():
     logits = torch.tensor([[0.0, 0.0, 50.0, 0.0]], requires_grad=True)
     target = torch.tensor([[0.5, 0.0, 0.5, 0.0]])  # half of it on a forbidden point: normalised away
     loss, _ = policy_cross_entropy(logits, target, allowed)
-    assert float(loss) == pytest.approx(math.log(3), abs=1e-6)
+    assert loss.item() == pytest.approx(math.log(3), abs=1e-6)
     loss.backward()
     assert float(logits.grad[0, 2]) == 0
     assert float(logits.grad[0, 0]) < 0 < float(logits.grad[0, 1])
