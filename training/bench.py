@@ -74,18 +74,20 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
             crew = Crew(workers, root, play, config.games, config.seed, device)
             try:
                 order = ("raw", file, (15, 15), config.games, seconds / 4)
-                raw = sum(a[0] for a in crew.order_all(order, "raw", lambda: False))
-                _, warm_s = crew.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
+                raw = crew.order_all(order, "raw", lambda: False)
+                _, warm_s, _ = crew.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
                 count = max(400.0, 400 * seconds / max(warm_s, 1e-3)) * workers
-                done, took_s = crew.play(1, file, mix, int(count), lambda *_: None, lambda: False)
-                again = sum(a[0] for a in crew.order_all(order, "raw", lambda: False))
+                done, took_s, cpu_s = crew.play(1, file, mix, int(count), lambda *_: None, lambda: False)
+                again = crew.order_all(order, "raw", lambda: False)
             finally:
                 crew.close()
-            raw = max(raw, again)
             speed = done.evaluations / took_s
+            raw_speed = max(sum(a[0] for a in raw), sum(a[0] for a in again))
+            raw_cpu = max(a[1] for a in raw + again)
             print(
                 f"{Path(file).name}: {done.moves / took_s:.0f} positions/s, {speed:.0f} evaluations/s = "
-                f"{100 * speed / raw:.0f} % of {raw:.0f} without search, "
+                f"{100 * speed / raw_speed:.0f} % of {raw_speed:.0f} without search "
+                f"({100 * done.evaluations / cpu_s / raw_cpu:.0f} % a CPU second), "
                 f"{done.simulations / took_s:.0f} simulations/s, "
                 f"{done.evaluations / max(1, done.moves):.1f} evaluations a position ({took_s:.0f} s)",
                 flush=True,

@@ -67,14 +67,17 @@ class Crew:
         positions: int,
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
-    ) -> tuple[Counters, float]:
-        """Let all workers play `positions` together; return what was done and the slowest one's seconds.
+    ) -> tuple[Counters, float, float]:
+        """Let all workers play `positions` together.
 
         Args:
             cycle: names the shards.
             net: file or name of the evaluator.
             on_progress: called with games and positions finished so far.
             stopped: asked now and then; when true the workers finish early (and cannot be used again).
+
+        Returns:
+            What was done, the seconds of the slowest worker, the CPU seconds of all.
 
         Raises:
             WorkerError: a worker failed.
@@ -83,7 +86,7 @@ class Crew:
         for pipe in self._pipes:
             pipe.send(("play", cycle, net, mix, share))
         progress = [(0, 0)] * len(self._pipes)
-        total, slowest_s = Counters(), 0.0
+        total, slowest_s, cpu_s = Counters(), 0.0, 0.0
         for answer in self._answers(stopped):
             index, message = answer
             if message[0] == "progress":
@@ -92,7 +95,8 @@ class Crew:
             elif message[0] == "done":
                 total.add(message[1])
                 slowest_s = max(slowest_s, message[2])
-        return total, slowest_s
+                cpu_s += message[3]
+        return total, slowest_s, cpu_s
 
     def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
         """Share the pairs of a match among the workers and return the whole result.

@@ -135,7 +135,7 @@ class Run:
         # The first nets are poor: short cycles replace them soon.
         positions = min(config.cycle_positions, max(config.cycle_positions // 4, 1000) * state.cycle)
         self._stage = "self-play"
-        counters, seconds = crew.play(
+        counters, seconds, cpu_s = crew.play(
             state.cycle, self._play_net(), config.mix(small), positions, self._show_play, self._stopped
         )
         state.games += counters.games
@@ -149,7 +149,7 @@ class Run:
             "games": float(counters.games),
         }
         self._mean_rate = rates["positions_per_s"]
-        self.log.event("play", cycle=state.cycle, seconds=seconds, **rates)
+        self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
         self.learner.refresh()
         if not self.learner.batches and not self.state.measured and self.learner.window.seen:
             self._measure_untrained(crew)

@@ -194,8 +194,10 @@ def recover_journals(records: Path) -> int:
     return saved
 
 
-def _raw_speed(net: str, size: tuple[int, int], rows: int, seconds: float, device: str) -> float:
-    """Return evaluations a second of a net in batches, without any search."""
+def _raw_speed(
+    net: str, size: tuple[int, int], rows: int, seconds: float, device: str
+) -> tuple[float, float]:
+    """Return evaluations a second, and a CPU second, of a net in batches without any search."""
     evaluator = load_evaluator(net, device)
     rng = np.random.default_rng(1)
     planes = (rng.random((rows, N_PLANES, size[1], size[0])) < 0.05).astype(np.float32)
@@ -203,19 +205,19 @@ def _raw_speed(net: str, size: tuple[int, int], rows: int, seconds: float, devic
     keys = np.zeros(rows, np.uint64)
     for _ in range(3):
         evaluator.evaluate(planes, keys)
-    started_s, done = time.monotonic(), 0
+    started_s, started_cpu_s, done = time.monotonic(), time.process_time(), 0
     while time.monotonic() - started_s < seconds:
         evaluator.evaluate(planes, keys)
         done += rows
-    return done / (time.monotonic() - started_s)
+    return done / (time.monotonic() - started_s), done / (time.process_time() - started_cpu_s)
 
 
 def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
     """Obey orders until told to stop or the pipe closes.
 
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("raw", net, size, rows, seconds) and
-    ("stop",). Answers are ("progress", games, positions), ("done", counters, elapsed_s), ("arena", result),
-    ("raw", evaluations a second) and ("error", text).
+    ("stop",). Answers are ("progress", games, positions), ("done", counters, elapsed_s, cpu_s),
+    ("arena", result), ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
         connection: this end of the pipe.
@@ -249,7 +251,7 @@ class _Worker:
             if order[0] == "play":
                 self._self_play(*order[1:])
             elif order[0] == "raw":
-                self._connection.send(("raw", _raw_speed(*order[1:], self._options["device"])))
+                self._connection.send(("raw", *_raw_speed(*order[1:], self._options["device"])))
             elif order[0] == "arena":
                 from training.arena import play_arena
 
@@ -266,7 +268,7 @@ class _Worker:
         if net != self._net:
             self._play.use(load_evaluator(net, self._options["device"]))
             self._net = net
-        started_s = time.monotonic()
+        started_s, started_cpu_s = time.monotonic(), time.process_time()
         records = self._run_dir / "records"
         name = f"{cycle:06d}-{self._options['index']:02d}"
         journal, games = Journal(records / f"{name}.journal"), []
@@ -291,4 +293,5 @@ class _Worker:
         if games:
             write_shard(records / f"{name}{SUFFIX}", games)
         journal.close()
-        self._connection.send(("done", counters, time.monotonic() - started_s))
+        elapsed_s, cpu_s = time.monotonic() - started_s, time.process_time() - started_cpu_s
+        self._connection.send(("done", counters, elapsed_s, cpu_s))

@@ -93,8 +93,8 @@ def test_log_display_and_report(tmp_path):
             "learn", cycle=cycle, loss=3.0 / cycle, policy=2.0, value=1.0, lr=1e-3, explained_variance=0.1
         )
         log.event(
-            "match", cycle=cycle, a="c000001", b="random", size=9, rule=0, games=20, score=0.3 * cycle, low=0.1,
-            high=0.9, depth={"c000001": 2.0 + cycle},
+            "match", cycle=cycle, a="c000001", b="random", size=9, rule=0, games=20, score=0.3 * cycle,
+            low=0.1, high=0.9, depth={"c000001": 2.0 + cycle},
         )  # fmt: skip
         log.event(
             "ratings", cycle=cycle, net="c000001", promoted=True, best="c000001", elo={"c000001": [5, 3]}
