@@ -1,6 +1,7 @@
 """Typed face of the threat solver."""
 
 from collections.abc import Callable
+from typing import final
 
 from engine.rules._board import Board
 from engine.threats.solution import Solution
@@ -8,6 +9,7 @@ from engine.threats.solution import Solution
 THREAT_FOURS: int
 """Fours of the longest VCF that counts as threatened by a move of a VCT."""
 
+@final
 class Solver:
     """Solves forced wins; keeps what it proved in a table of bounded memory, for any board and rule.
 

@@ -45,6 +45,7 @@ from engine.rules._board cimport (
     BLACK, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, TABLES_FOURS, WHITE, Board, BoardState, Line,
     board_any_five, board_forbidden, board_place, board_set_to_move, board_undo, lowest32, lowest64,
 )
+from engine.threats._masks cimport any_line, blocks, completions, mark_fives, mark_fours
 
 from engine.threats.solution import Solution, Verdict
 
@@ -68,138 +69,6 @@ globals().update(THREAT_FOURS=THREAT_FOURS)     # once more as a Python name
 
 cdef int64_t NO_POLL = (<int64_t>1) << 62
 cdef uint64_t WHITE_ATTACKS = 0x9E3779B97F4A7C15ULL     # tells the attackers' entries apart
-
-
-cdef inline bint any_line(const uint64_t* words) noexcept nogil:
-    return (words[0] | words[1] | words[2]) != 0
-
-
-cdef int blocks_caro(const BoardState* b, int colour, uint16_t* out) noexcept nogil:
-    """`blocks` where a stone next to a five may stop it as well: intersect over all windows of four stones."""
-    cdef const Line* line
-    cdef uint64_t words
-    cdef uint32_t own, other, empty, fives, cell, window
-    cdef int w, i, s, f, k, n = -1, kept, m
-    cdef uint16_t stops[2]
-    for w in range(LINE_WORDS):
-        words = b.with_five[colour][w]
-        while words:
-            i = w * 64 + lowest64(words)
-            words &= words - 1
-            line = &b.lines[i]
-            own = line.stones[colour]
-            other = line.stones[1 - colour]
-            empty = line.empty
-            fives = line.five[colour]
-            while fives:
-                f = lowest32(fives)
-                cell = (<uint32_t>1) << f
-                fives &= fives - 1
-                for s in range(f - 4 if f > 4 else 1, f + 1):
-                    window = (<uint32_t>31) << s
-                    if ((own | cell) & window) != window:
-                        continue
-                    if b.exact[colour] and ((own >> (s - 1)) | (own >> (s + 5))) & 1:
-                        continue
-                    if (other >> (s - 1)) & (other >> (s + 5)) & 1:
-                        continue
-                    m = 1
-                    stops[0] = b.point_at[i][f]
-                    if (empty >> (s - 1)) & (other >> (s + 5)) & 1:
-                        stops[1] = b.point_at[i][s - 1]
-                        m = 2
-                    elif (other >> (s - 1)) & (empty >> (s + 5)) & 1:
-                        stops[1] = b.point_at[i][s + 5]
-                        m = 2
-                    if n < 0:
-                        out[0] = stops[0]
-                        out[1] = stops[1] if m == 2 else 0
-                        n = m
-                        continue
-                    kept = 0
-                    for k in range(n):
-                        if out[k] == stops[0] or (m == 2 and out[k] == stops[1]):
-                            out[kept] = out[k]
-                            kept += 1
-                    n = kept
-                    if n == 0:
-                        return 0
-    return n
-
-
-cdef inline int blocks(const BoardState* b, int colour, uint16_t* out) noexcept nogil:
-    """Points where a stone of the opponent leaves `colour` without five points, written to `out` (2 places).
-
-    Returns how many: 0 if no stone does, -1 if there is no five point to stop.
-    """
-    cdef uint64_t words
-    cdef uint32_t fives
-    cdef int w, i, n = -1
-    cdef uint16_t point
-    if not any_line(b.with_five[colour]):
-        return -1
-    if b.caro:
-        return blocks_caro(b, colour, out)
-    for w in range(LINE_WORDS):
-        words = b.with_five[colour][w]
-        while words:
-            i = w * 64 + lowest64(words)
-            words &= words - 1
-            fives = b.lines[i].five[colour]
-            if fives & (fives - 1):
-                return 0
-            point = b.point_at[i][lowest32(fives)]
-            if n == 1 and out[0] != point:
-                return 0
-            out[0] = point
-            n = 1
-    return n
-
-
-@cython.final
-cdef int completions(const BoardState* b, int point, int colour) noexcept nogil:
-    """Fours that a stone would make; those of one line with two or more completions count as two."""
-    cdef const Line* line
-    cdef int d, bit, n = 0
-    for d in range(4):
-        line = &b.lines[b.line_of[d][point]]
-        bit = b.bit_of[d][point]
-        n += ((line.four[colour] >> bit) & 1) + ((line.double_four[colour] >> bit) & 1)
-    return n
-
-
-cdef inline void mark_mask(const BoardState* b, int line, uint32_t mask, uint8_t* marks) noexcept nogil:
-    while mask:
-        marks[b.point_at[line][lowest32(mask)]] = 1
-        mask &= mask - 1
-
-
-cdef void mark_fours(const BoardState* b, int colour, uint8_t* marks) noexcept nogil:
-    cdef uint64_t words
-    cdef int w, i
-    for w in range(LINE_WORDS):
-        words = b.with_four[colour][w]
-        while words:
-            i = w * 64 + lowest64(words)
-            words &= words - 1
-            mark_mask(b, i, b.lines[i].four[colour], marks)
-
-
-cdef void mark_fives(const BoardState* b, int colour, uint8_t* marks) noexcept nogil:
-    """Mark the five points and, under caro, every cell that may be next to such a five."""
-    cdef uint64_t words
-    cdef uint32_t near
-    cdef int w, i
-    for w in range(LINE_WORDS):
-        words = b.with_five[colour][w]
-        while words:
-            i = w * 64 + lowest64(words)
-            words &= words - 1
-            near = b.lines[i].five[colour]
-            if b.caro:
-                near |= near << 1 | near << 2 | near << 3 | near << 4 | near << 5
-                near |= near >> 1 | near >> 2 | near >> 3 | near >> 4 | near >> 5
-            mark_mask(b, i, near & b.lines[i].empty, marks)
 
 
 cdef inline void win(ProofEntry* entry, int distance, int move) noexcept nogil:

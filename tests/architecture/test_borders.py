@@ -13,7 +13,7 @@ IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import|c?import\s+([\w.]+))", r
 # For each folder of compiled modules: the top-level packages and engine folders it may name.
 ALLOWED = {
     "engine/rules": {"libc", "numpy", "engine.rules"},
-    "engine/threats": {"libc", "numpy", "cpython", "engine.rules", "engine.threats"},
+    "engine/threats": {"libc", "cython", "numpy", "cpython", "engine.rules", "engine.threats"},
     "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
                       "engine._encoding"},
     "engine": {"libc", "numpy", "engine.rules"},
