@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from training import gate
+from training.checkpoint import CheckpointError, list_checkpoints
 from training.crew import Crew
 from training.evaluators import UNIFORM, save_weights
 from training.export import ExportError, Origin
@@ -67,7 +68,7 @@ class Run:
 
         Raises:
             ValueError: a GPU was asked for by name and there is none.
-            training.checkpoint.CheckpointError: a checkpoint that does not fit the settings.
+            CheckpointError: the checkpoints cannot be read or do not fit the settings.
         """
         self.config, self.run_dir, self._stopped, self._display = config, run_dir, stopped, display
         self.device = choose_device(config.device).type
@@ -86,6 +87,11 @@ class Run:
         self.learner = Learner(learner_config, run_dir, self.device, self._say)
         if self.learner.load():
             self._say(f"continuing at cycle {self.state.cycle}, {self.learner.batches} batches")
+        elif list_checkpoints(self.learner.checkpoints_dir):
+            raise CheckpointError(
+                f"no checkpoint in {self.learner.checkpoints_dir} can be read; "
+                "move them away to train a new net from the records of this run"
+            )
         self.learner.refresh()
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}

@@ -120,6 +120,10 @@ def test_ctrl_c_finishes_cleanly(tmp_path):
     assert not list((tmp_path / "records").glob("*.journal"))
     assert list((tmp_path / "checkpoints").glob("*.ckpt"))
     assert events(tmp_path, "stop")
+    for path in (tmp_path / "checkpoints").glob("*.ckpt"):
+        path.write_bytes(b"damaged" + path.read_bytes()[7:])
+    done = train(tmp_path)
+    assert done.returncode == 1 and "no checkpoint" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_bad_input_is_refused_clearly(tmp_path):
