@@ -867,6 +867,8 @@ cdef class Solver:
             if out.verdict == SOLVER_WIN:
                 board_set_to_move(b, att)
                 line = self.winning_line(b, threes and out.distance > 1, 4 * nodes)
+                if threes and len(line) > out.distance:     # the table forgot the proof; another one was longer
+                    out.distance = len(line)
         finally:
             self.polling = self.shortest = False
             self.poll = None
