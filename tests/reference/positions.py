@@ -42,8 +42,9 @@ def random_position(
             continue
         colour = 1 - colour
         wanted -= 1
-        if rng.random() < obstacles:
-            board.place(rng.choice([p for p, c in enumerate(board.cells) if c == "."]), "#")
+        empty = [p for p, c in enumerate(board.cells) if c == "."]
+        if len(empty) > 2 and rng.random() < obstacles:
+            board.place(rng.choice(empty), "#")
     return board
 
 
