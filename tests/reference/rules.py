@@ -54,6 +54,8 @@ class Shape(NamedTuple):
 
 
 NOTHING = Shape(False, False, False, False, False)
+# stones of the colour that must stand on the line before
+STONES_NEEDED = {"five": 4, "four": 3, "double_four": 3, "open_four": 3, "open_three": 2}
 
 
 def cell(line: str, i: int) -> str:
@@ -167,6 +169,10 @@ def foul_facts(line: str, i: int) -> tuple[bool, int, bool, tuple[int, ...]]:
 @functools.lru_cache(maxsize=1 << 18)
 def cells_with(line: str, stone: str, rule: int, field: str) -> tuple[int, ...]:
     """Return the cells of a line whose `Shape` has a field set."""
+    if line.count(stone) < STONES_NEEDED[field]:
+        return ()
+    if field == "five":
+        return tuple(i for i, c in enumerate(line) if c == "." and wins(put(line, i, stone), i, rule))
     return tuple(i for i, shape in enumerate(line_shapes(line, stone, rule)) if getattr(shape, field))
 
 
@@ -248,10 +254,10 @@ class NaiveBoard:
 
     def has(self, point: int, colour: int, field: str) -> bool:
         """Return whether a point has a `Shape` field set in some direction."""
-        for number, i in self.place_in_line[point]:
-            if getattr(line_shapes(self.texts[number], COLOURS[colour], self.rule)[i], field):
-                return True
-        return False
+        return any(
+            i in cells_with(self.texts[number], COLOURS[colour], self.rule, field)
+            for number, i in self.place_in_line[point]
+        )
 
     def is_forbidden(self, point: int) -> bool:
         """Return whether black may not play on a point (renju)."""

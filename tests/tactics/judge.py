@@ -9,7 +9,8 @@ from engine.rules._board import EMPTY, SHAPE_FOUR, Board
 from engine.threats._solver import Solver
 from engine.threats.solution import Solution, Verdict
 
-NODES = 10_000
+NODES = 10_000  # enough to look for candidates
+FINAL_NODES = 200_000  # for the verdict that is kept
 FOURS_DEEP = 3  # own fours in a row that a defence may put between
 
 
@@ -36,13 +37,11 @@ class Judge:
         return solution
 
     def wins(self, board: Board, move: int) -> bool:
-        """Return whether a legal move of the side to move is proven to win; doubt counts as no."""
+        """Return whether a legal move of the side to move wins by the threats that follow it."""
         mover = board.to_move
         board.place(move)
         try:
             return board.winner == mover or self._lost(board, mover)
-        except Unsettled:
-            return False
         finally:
             board.undo()
 
@@ -54,14 +53,19 @@ class Judge:
         if solution.verdict != Verdict.WIN:
             return False
         legal = set(board.legal_points())
+        doubt = False
         for reply in solution.defences:
             if reply in legal:
                 board.place(reply)
                 try:
                     if self.solve(board, attacker).verdict != Verdict.WIN:
                         return False
+                except Unsettled:
+                    doubt = True  # another reply may still refute
                 finally:
                     board.undo()
+        if doubt:
+            raise Unsettled
         return True
 
     def holds(self, board: Board, move: int, deep: int = FOURS_DEEP) -> bool:

@@ -23,14 +23,14 @@ from engine.threats._solver import THREAT_FOURS
 from engine.threats.solution import Verdict
 from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import NEVER, UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
-from tests.tactics.judge import Judge, Unsettled
+from tests.tactics.judge import FINAL_NODES, Judge, Unsettled
 from tests.tactics.suite import Tactic
 
 RULES = (0, 1, 4, 8, 9)
 SIZES = ((15, 15), (15, 15), (15, 15), (20, 20), (10, 10), (12, 9))
 # how many of a kind for each rule; vcf and vct by length, "rule" not in freestyle
-WANTED = {"vcf 3": 3, "vcf 5": 6, "vcf 7": 6, "vcf 9": 5, "vcf 11": 4}
-WANTED |= {"vct 7": 8, "vct 9": 5, "vct 11": 5}
+WANTED = {"vcf 3": 5, "vcf 5": 8, "vcf 7": 8, "vcf 9": 6, "vcf 11": 5}
+WANTED |= {"vct 7": 9, "vct 9": 6, "vct 11": 6}
 WANTED |= {"defence 3": 8, "defence 5": 6, "trap": 9, "rule": 8}
 EDGE_SHARE = 0.3
 TWIN_NODES = 4_000
@@ -174,7 +174,7 @@ def find(board: Board, judge: Judge) -> tuple[str, str, list[int], int] | None:
     if not 1 <= len(answers) <= 4:
         return None
     kind = "defence"
-    strong = _board.SHAPE_FORK | _board.SHAPE_FOUR
+    strong = _board.SHAPE_FORK | _board.SHAPE_FOUR | _board.SHAPE_OPEN_THREE
     tempting = [p for p in board.legal_points() if board.shape(p, mover) & strong]
     if freestyle_blunders(board, judge, "hold", answers):
         kind = "defence rule"
@@ -208,7 +208,9 @@ def make(seed: int, rules: tuple[int, ...], games: int) -> list[Tactic]:
                     continue
                 seen.add(board.hash)
                 try:
-                    result = find(board, judge)
+                    if find(board, judge) is None:
+                        continue
+                    result = find(board, Judge(FINAL_NODES))
                     if result is None:
                         continue
                     kind, goal, answers, distance = result
