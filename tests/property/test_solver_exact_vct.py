@@ -86,6 +86,7 @@ def test_vct_equals_exhaustive_search(rule: int) -> None:
         assert solution.verdict == verdict, f"{attacker} {kind} {solution}\n{show(naive)}"
         if not wins:
             continue
+        assert len(solution.line) <= solution.distance, f"{solution}\n{show(naive)}"
         check_line(naive, attacker, solution.line)
         exact.node_limit = 10**9
         if kind == "vct":
