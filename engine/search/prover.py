@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.rules._board import EMPTY, Board
+from engine.rules._board import EMPTY, SHAPE_OPEN_FOUR, Board
 from engine.search import _tree
 from engine.search._tree import Tree
 from engine.threats._solver import Solver
@@ -17,6 +17,9 @@ FIRST_VCT_NODES = 5_000
 """Budget of the first VCT calls (derived: as above, VCT nodes being dearer)."""
 GROWTH = 4
 """Factor between a question's budgets."""
+TENSION = 3
+"""Factor of what may be spent, and twice it for the first question about the opponent's threes, where he
+could make a straight four next (tuned: `python -m tests.tactics.defence`, November 2026)."""
 MAX_NODES = 100_000_000
 """A question that costs more is given up (derived: half a minute)."""
 LINE_NODES = 200_000
@@ -31,7 +34,8 @@ class _Question:
 
 
 class RootProver:
-    """Asks the solver about one root: own wins first, then which moves stop the opponent's.
+    """Asks the solver about one root: own wins first, then which moves stop the opponent's, then whether the
+    move that would be played walks into a win of the opponent.
 
     A question without an answer is asked again with a larger budget. What may be spent grows with the
     simulations, so that searches limited in simulations do the same everywhere.
@@ -46,23 +50,29 @@ class RootProver:
         self._solver = solver
         self._tree = tree
         self._board = board.copy()
-        self._nodes_a_simulation = nodes_a_simulation
+        tense = bool((board.shapes(1 - board.to_move) & SHAPE_OPEN_FOUR).any())
+        self._nodes_a_simulation = nodes_a_simulation * (TENSION if tense else 1)
         self._spent = 0
         self._questions = [
             _Question("vcf", True, FIRST_VCF_NODES),
             _Question("vcf", False, FIRST_VCF_NODES),
             _Question("vct", True, FIRST_VCT_NODES),
-            _Question("vct", False, FIRST_VCT_NODES),
+            _Question("vct", False, FIRST_VCT_NODES * (2 * TENSION if tense else 1)),
         ]
         self._first_round = len(self._questions)
+        self._check_nodes: dict[int, int] = {}  # budget of a move's next check; 0: its answer is known
         self.line: tuple[int, ...] = ()
         """Proof line of a win that was found here."""
 
     def due(self, simulations: int) -> bool:
         """Return whether the solver has something to do now; the first round of questions always is."""
-        if not self._questions or self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
+        if self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
             return False
-        return self._first_round > 0 or self._spent <= self._nodes_a_simulation * simulations
+        if self._first_round > 0 and self._questions:
+            return True
+        if self._spent > self._nodes_a_simulation * simulations:
+            return False
+        return bool(self._questions) or self._next_check()[1] > 0
 
     def step(self, stops: Callable[[], bool]) -> None:
         """Ask one question and act on the answer.
@@ -70,6 +80,10 @@ class RootProver:
         Args:
             stops: whether the search is over; ends the call early.
         """
+        point, nodes = self._next_check()
+        if not self._questions or (self._first_round <= 0 and 0 < nodes <= self._questions[0].budget):
+            self._check(point, nodes, stops)
+            return
         self._first_round -= 1
         question = self._questions.pop(0)
         attacker = self._board.to_move if question.own else 1 - self._board.to_move
@@ -85,6 +99,24 @@ class RootProver:
                 self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])
             else:
                 self._defend(question, answer, stops)
+
+    def _next_check(self) -> tuple[int, int]:
+        """Return the move that would be played now, and the budget its check needs (0: nothing to check)."""
+        point = self._tree.top_two()[0]
+        return point, 0 if point < 0 else self._check_nodes.get(point, FIRST_VCT_NODES)
+
+    def _check(self, point: int, nodes: int, stops: Callable[[], bool]) -> None:
+        """Exclude a move if the opponent wins by force behind it."""
+        self._check_nodes[point] = 0
+        self._board.place(point)
+        if self._board.winner == EMPTY and self._board.n_empty > 0:
+            answer = self._solver.solve(self._board, "vct", None, nodes, stops)
+            self._spent += answer.nodes
+            if answer.verdict is Verdict.WIN:
+                self._tree.exclude([point], answer.distance + 1)
+            elif answer.verdict is Verdict.UNKNOWN and nodes * GROWTH <= MAX_NODES:
+                self._check_nodes[point] = nodes * GROWTH
+        self._board.undo()
 
     def _defend(self, question: _Question, threat: Solution, stops: Callable[[], bool]) -> None:
         """Leave only those root moves that may stop a win which the opponent has after a pass."""
