@@ -19,12 +19,12 @@ from engine.rules._board import Board
 from engine.rules.geometry import xy
 from engine.search.mcts import Search
 from engine.search.stoppers import NodeLimit
+from engine.tactics import Tactic
 from engine.threats._solver import THREAT_FOURS
 from engine.threats.solution import Verdict
 from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import NEVER, UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
 from tests.tactics.judge import FINAL_NODES, Judge, Unsettled
-from tests.tactics.suite import Tactic
 
 RULES = (0, 1, 4, 8, 9)
 SIZES = ((15, 15), (15, 15), (15, 15), (20, 20), (10, 10), (12, 9))

@@ -8,12 +8,12 @@ import os
 import pytest
 
 from engine.rules import _board
+from engine.tactics import Tactic, from_json, read_suite
 from tests.tactics import make
 from tests.tactics.judge import FINAL_NODES, Judge
-from tests.tactics.suite import Tactic, from_json, load
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-SUITE = load()
+SUITE = read_suite()
 PART = SUITE if LONG else SUITE[::6]
 
 

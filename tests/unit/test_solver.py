@@ -256,29 +256,26 @@ def test_solve_command_names_what_is_wrong(
     assert message in capsys.readouterr().err
 
 
-def test_tactics_command_counts_by_kind(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
-    entry = {"rule": 0, "width": 15, "height": 15, "moves": "h8a1i8c1j8e1", "to_move": 0}
-    puzzles = [
-        {"name": "won", "kind": "vcf", **entry, "answers": ["g8", "k8"]},
-        {"name": "impossible", "kind": "vcf", **entry, "answers": ["o15"]},
+def test_tactics_command_counts_by_theme(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"rule": 0, "width": 15, "height": 15, "distance": 3, "edge": False}
+    won = {**entry, "moves": "h8a1i8c1j8e1", "to_move": 0, "goal": "win"}
+    tactics = [
+        {"id": "won", "theme": "vcf", **won, "good": "g8k8"},
+        {"id": "impossible", "theme": "vcf", **won, "good": "o15"},
         {
-            "name": "stop it",
-            "kind": "defence",
-            **entry,
-            "moves": "h8a1i8o1j8",
-            "to_move": 1,
-            "answers": ["g8", "k8"],
+            "id": "stop it", "theme": "defence", **entry, "moves": "h8a1i8o1j8", "to_move": 1, "goal": "hold",
+            "good": "g8k8",
         },
-    ]
+    ]  # fmt: skip
     suite = tmp_path / "suite.jsonl"
-    suite.write_text("\n".join(json.dumps(p) for p in puzzles))
+    suite.write_text("\n".join(json.dumps(t) for t in tactics))
     run = ["tactics", "--suite", str(suite), "--net", "uniform", "--simulations", "30", "--time", "0"]
     assert main([*run, "--verbose"]) == 0
     shown = capsys.readouterr()
     assert "at 30 simulations:" in shown.out and "all          2/3 (66.7 %)" in shown.out
     assert "vcf          1/2" in shown.out and "defence      1/1" in shown.out
     assert "not solved: impossible" in shown.err
-    for wrong in ({"name": "x"}, {**puzzles[0], "answers": ["h8"]}, {**puzzles[0], "answers": []}):
-        suite.write_text(json.dumps(puzzles[0]) + "\n" + json.dumps(wrong))
+    for wrong in ({"id": "x"}, {**tactics[0], "good": "h8"}, {**tactics[0], "good": ""}):
+        suite.write_text(json.dumps(tactics[0]) + "\n" + json.dumps(wrong))
         assert main(run) == 1
         assert "line 2" in capsys.readouterr().err
