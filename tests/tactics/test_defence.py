@@ -16,8 +16,8 @@ POSITIONS = 500 if os.environ.get("TENGEN_LONG") == "1" else 12
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_threat_is_left_that_could_be_stopped(rule: int) -> None:
-    engine = Engine(EngineConfig(net="uniform", seed=1))
-    score = play(engine, rule, POSITIONS, 1, SearchLimits(max_nodes=200))
+    engine = Engine(EngineConfig(seed=1))
+    score = play(engine, rule, POSITIONS, 1, SearchLimits(max_nodes=400))
     engine.close()
     assert score.asked == POSITIONS
     assert score.stopped > 0
