@@ -34,7 +34,7 @@ bench: $(VENV)/brain.stamp
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy engine protocol
-	$(BIN)/cython-lint --max-line-length 120 engine training
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --max-line-length 120 engine training
 	$(BIN)/lint-imports
 
 debug: $(VENV)/brain.stamp

@@ -94,7 +94,7 @@ cdef int random_game(BoardState* b, uint64_t* rng) noexcept nogil:
         board_place(b, p, b.to_move, TABLES_ALL if b.renju else TABLES_FOURS)
         played += 1
     winner = b.winner
-    for i in range(played):
+    for _ in range(played):
         board_undo(b)
     return winner
 
@@ -104,7 +104,7 @@ cdef int search(BoardState* b, int simulations, uint64_t seed, double c_puct, Po
     cdef int depth, index, i, winner, mover, best = -1, best_visits = -1
     pool.nodes[0] = Node(0, 0, -1, 0, 0)
     pool.used = 1
-    for i in range(simulations):
+    for _ in range(simulations):
         index, depth = 0, 0
         path[0] = 0
         while pool.nodes[index].first >= 0 and pool.nodes[index].n_children and b.winner == EMPTY:

@@ -46,7 +46,7 @@ cdef struct Line:
     uint32_t stones[2]      # stones by colour; a cell in none of the three masks is off board or an obstacle
     uint32_t five[2]        # empty cells that complete a five
     uint32_t four[2]        # ... that make at least one four (a five next on this line)
-    uint32_t double_four[2] # ... that make fours with two or more different completions
+    uint32_t double_four[2]  # ... that make fours with two or more different completions
     uint32_t open_four[2]   # ... that make a straight four
     uint32_t open_three[2]  # ... that make an open three (and no four on this line)
 
@@ -73,9 +73,9 @@ cdef struct BoardState:
     uint64_t hash           # stones, side to move, size and rule
     uint64_t with_five[2][3]       # lines with a five point, one bit a line, by colour
     uint64_t with_four[2][3]       # lines with a four point
-    uint64_t with_open_three[2][3] # lines with an open-three point
+    uint64_t with_open_three[2][3]  # lines with an open-three point
     uint8_t cells[484]      # BLACK, WHITE, EMPTY or OBSTACLE a point
-    uint8_t line_of[4][484] # line of a point by direction: row, column, diagonal, anti-diagonal
+    uint8_t line_of[4][484]  # line of a point by direction: row, column, diagonal, anti-diagonal
     uint8_t bit_of[4][484]  # bit of a point within that line
     uint16_t point_at[130][24]     # point of a line's bit
     Line lines[130]

@@ -11,7 +11,7 @@ shifts and half adders, so no pattern table has to be built at start.
 Forbidden points of renju follow RIF's definition (https://www.renju.net/rifrules/): the recursion asks
 of each three whether the stone that would make the straight four is itself allowed.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -639,11 +639,11 @@ def _rebuild(width, height, rule, stones, to_move):
 def place_undo_loop(Board board, int pairs, uint64_t seed):
     cdef BoardState* b = board.state
     cdef uint64_t total = 0
-    cdef int i, point
+    cdef int point
     if b.n_empty == 0:
         raise ValueError("the board is full")
     with nogil:
-        for i in range(pairs):
+        for _ in range(pairs):
             point = <int>(splitmix64(&seed) % <uint64_t>b.points)
             while b.cells[point] != EMPTY:
                 point = point + 1 if point + 1 < b.points else 0

@@ -17,12 +17,12 @@ urgency as in KataGo (https://github.com/lightvector/KataGo); proofs travel as i
 (https://dke.maastrichtuniversity.nl/m.winands/documents/uctloa.pdf).
 """
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from engine._encoding cimport encode_planes
 from engine.rules._board cimport (
-    BLACK, EMPTY, MAX_POINTS, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, Board, BoardState, board_any_five,
+    BLACK, EMPTY, MAX_POINTS, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five,
     board_five_points, board_forbidden, board_place, board_shapes, board_undo, count32, lowest32, lowest64,
 )
 from engine.search._arena cimport (
@@ -30,7 +30,7 @@ from engine.search._arena cimport (
     Ref, exact_q, moves_of, moves_units, node_at, node_value, opposite, priors_of, stats_of, stats_units,
 )
 from engine.search._maths cimport exp_negative, kernel_judge, kth_largest, log_positive
-from engine.threats._solver cimport SOLVER_NONE, SOLVER_WIN, Solver, SolverResult
+from engine.threats._solver cimport SOLVER_NONE, SOLVER_WIN, SolverResult
 
 from engine.search.params import SearchParams
 
@@ -138,7 +138,7 @@ cdef class Growth(Arena):
                 k = i * 64 + lowest64(words)
                 words &= words - 1
                 mask = b.lines[k].five[other]
-                for n in range(5):      # the end of a five lies at most five cells from any of its cells
+                for _ in range(5):      # the end of a five lies at most five cells from any of its cells
                     mask |= mask << 1 | mask >> 1
                 mask &= b.lines[k].empty
                 while mask:
@@ -165,8 +165,7 @@ cdef class Growth(Arena):
         """Look for a win by fours with the budget of a level; sets found_* and solver_level."""
         cdef SolverResult result
         cdef int64_t budget = self.leaf_vcf_nodes
-        cdef int i
-        for i in range(level):
+        for _ in range(level):
             budget *= self.vcf_growth
         if budget > self.max_vcf_nodes and level > 0:
             self.solver_level = SOLVER_DONE
@@ -331,7 +330,7 @@ cdef class Growth(Arena):
             else:
                 if self.leaf_vcf_nodes > 0 and node.solver_level < SOLVER_DONE and node.n_legal > 1:
                     threshold = 1
-                    for i in range(node.solver_level):
+                    for _ in range(node.solver_level):
                         threshold *= self.vcf_growth * self.vcf_growth
                     if node.visits >= threshold:
                         if self.solve(b, node.solver_level):
@@ -341,7 +340,7 @@ cdef class Growth(Arena):
                         node.solver_level = <uint8_t>self.solver_level
                 i = self.choose(ref, b)
                 if i < 0:
-                    for i in range(self.depth):
+                    for _ in range(self.depth):
                         board_undo(b)
                     return FULL
             self.path[self.depth] = ref
@@ -355,7 +354,6 @@ cdef class Growth(Arena):
 
     cdef int finish_walk(self, BoardState* b, int found, float* planes, uint64_t* key) noexcept nogil:
         """Judge the position that the walk came to, after the moves that it forces."""
-        cdef int i
         if found < 0:
             self.solver_level = 0
             found = self.examine(b)
@@ -371,7 +369,7 @@ cdef class Growth(Arena):
             if planes != NULL:
                 encode_planes(b, planes)
             self.pending = True
-        for i in range(self.depth + self.chain):
+        for _ in range(self.depth + self.chain):
             board_undo(b)
         if found == POSITION_OPEN:
             return LEAF

@@ -22,7 +22,6 @@ globals().update(
 )
 
 
-
 cdef class Tree(Growth):
     """A search tree; see the stub file for the contract of each method."""
 
@@ -482,7 +481,7 @@ def gather(
 ):
     cdef _Pointers batch = _Pointers(trees, <int>status.shape[0])
     cdef int32_t[::1] forced = None
-    cdef int i, k, n = 0, answer = IDLE, wrong = -1
+    cdef int i, n = 0, answer = IDLE, wrong = -1
     cdef int move = -1
     cdef bint with_moves = root_moves is not None
     if with_moves:
@@ -497,7 +496,7 @@ def gather(
             if with_moves:
                 move = forced[i]
             (<Tree>batch.trees[i]).tables = TABLES_ALL
-            for k in range(tries):
+            for _ in range(tries):
                 answer = (<Tree>batch.trees[i]).begin(move, &planes[n, 0, 0, 0], &keys[n])
                 if answer != SOLVED:
                     break

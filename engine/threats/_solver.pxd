@@ -37,6 +37,7 @@ cdef struct Child:          # a move of an open VCT node
     uint16_t point
     uint16_t distance
 
+
 @cython.final
 cdef class Solver:
     cdef FourEntry* four_table

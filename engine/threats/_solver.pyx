@@ -60,7 +60,7 @@ cdef enum:
     THREAT_FOURS = 4        # part of the definition of VCT above
     FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: freestyle wants none)
     SHORTEN_NODES = 100000  # granted on top of a budget to find the shortest VCF once there is one
-    LEAF_SHORTEN_NODES = 64 # likewise for the leaves of a search tree, where any win will do
+    LEAF_SHORTEN_NODES = 64  # likewise for the leaves of a search tree, where any win will do
     QUICK_NODES = 300       # VCF budget at a new VCT position; tuned (random attacking positions)
     POLL_NODES = 4096       # nodes between two questions whether to stop
     INFINITE = 1 << 28      # a proof number out of reach
@@ -162,7 +162,6 @@ cdef class Solver:
         cdef int att = self.attacker, dfn = 1 - att, w, i, k, n = 0, threatened, answers, result, worst, r
         cdef uint64_t words, key
         cdef uint32_t four, double_
-        cdef const Line* line
         cdef uint16_t point
         cdef uint16_t forced[2]
         cdef uint16_t replies[2]
@@ -634,7 +633,8 @@ cdef class Solver:
         out.verdict = SOLVER_NONE
         out.distance = 0
         out.move = -1
-        result = self.deepen(b, MAX_FOURS, share, node_budget + SHORTEN_NODES if shortest else LEAF_SHORTEN_NODES, &best)
+        cdef int64_t shorten = node_budget + SHORTEN_NODES if shortest else LEAF_SHORTEN_NODES
+        result = self.deepen(b, MAX_FOURS, share, shorten, &best)
         if result >= 0:
             out.verdict = SOLVER_WIN
             out.distance = 2 * result + 1

@@ -66,6 +66,6 @@ def test_run_time_needs_neither_torch_nor_training(module: str) -> None:
 def test_no_global_randomness_in_the_engine() -> None:
     offenders = [
         str(p.relative_to(ROOT)) for p in (ROOT / "engine").rglob("*.py")
-        if re.search(r"np\.random\.(seed|rand|choice|dirichlet)\(|^import random$", p.read_text(), re.MULTILINE)
+        if re.search(r"np\.random\.(seed|rand|choice|dirichlet)\(|^import random$", p.read_text(), re.M)
     ]
     assert offenders == []
