@@ -19,7 +19,7 @@ from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-POSITIONS = 20_000 if LONG else 60
+POSITIONS = 20_000 if LONG else 150
 PLAIN = 300 if LONG else 4
 SIZES = (((5, 6), (5, 18)), ((6, 7), (8, 24)), ((7, 8), (14, 34)))
 
