@@ -102,12 +102,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = _logger(bool(options.log) and problem is None)
     writer = Writer(output_fd, log if options.log else None)
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
-    Reader(0, events).start()
+    reader = Reader(0, events)
+    reader.start()
     try:
         if problem is not None:
             raise problem
-        return _serve(options, events, writer, log)
+        return _serve(options, reader, events, writer, log)
     except StartError as refusal:
+        reader.loaded.set()
         log(f"cannot start: {refusal}")
         _complain(str(refusal), writer, events, terminal_fd, output_fd)
         return BAD_START
@@ -116,7 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(
-    options: Options, events: queue.SimpleQueue[object], writer: Writer, log: Callable[[str], None]
+    options: Options,
+    reader: Reader,
+    events: queue.SimpleQueue[object],
+    writer: Writer,
+    log: Callable[[str], None],
 ) -> int:
     import gc
     import traceback
@@ -135,6 +141,7 @@ def _serve(
     except Exception as failure:
         log(traceback.format_exc())
         raise StartError(str(failure) or repr(failure)) from failure
+    reader.loaded.set()
     gc.collect()
     gc.freeze()  # what is loaded by now lives as long as the process
     searcher = Searcher(engine, events.put, log)

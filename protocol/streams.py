@@ -14,6 +14,8 @@ from protocol.parser import LineSplitter, is_end
 CHUNK = 1 << 16
 EXIT_GRACE_S = 0.12
 """After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
+LOADING_S = 1.0
+"""How long an end of the input waits for the libraries at most (derived: five times what loading takes)."""
 SCRIPT_GAP_S = 0.05
 """Input that ends this soon after its last question comes from a script or a file, since no manager asks and
 gives up within this time; its questions are answered at once, then the process ends (tuned: pipe writes of a
@@ -66,6 +68,8 @@ class Reader:
     def __init__(self, fd: int, events: queue.SimpleQueue[object]) -> None:
         self._fd = fd
         self._events = events
+        self.loaded = threading.Event()
+        """To be set when the libraries are loaded, or cannot be: an end of the input waits for that error."""
 
     def start(self) -> None:
         """Begin to read."""
@@ -90,6 +94,7 @@ class Reader:
             first = False
         self._events.put(Ended(now_s))
         # The loop ends the process; this is for when it cannot.
+        self.loaded.wait(LOADING_S)
         if now_s - last_s >= SCRIPT_GAP_S:
             time.sleep(EXIT_GRACE_S)
             os._exit(0)

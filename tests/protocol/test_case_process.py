@@ -274,3 +274,13 @@ def test_a_damaged_net_is_refused(tmp_path: Path) -> None:
         with Talk(net=str(path)) as talk:
             talk.error("START 15")
             assert talk.brain.process.wait(10.0) != 0
+
+
+def test_a_brain_that_cannot_start_says_so_to_input_that_ends_at_once() -> None:
+    done = subprocess.run(
+        brain_command("no_such_name"),
+        cwd=REPOSITORY, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert done.stdout.startswith("ERROR ") and done.stdout.count("\n") == 1
+    assert "no_such_name" in done.stderr
