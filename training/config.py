@@ -84,7 +84,8 @@ class LearnerConfig:
         window_min, window_max: limits of the window in positions, summed over board sizes.
         surprise: share of the sampling weight that goes by KL(target || prior); 0 draws evenly.
         fast_weight: sampling weight of a position without policy target (fast search), for its value.
-        bf16: bfloat16 autocast.
+        bf16: bfloat16 autocast; None: where the processor or GPU computes in it (on others it is ten times
+            slower than float32).
         threads: torch threads on the CPU; 0 leaves torch's choice.
         keep_checkpoints: newest checkpoints kept.
         seed: of weights, order and augmentation.
@@ -109,7 +110,7 @@ class LearnerConfig:
     window_max: int = 2_000_000
     surprise: float = 0.5
     fast_weight: float = 0.0
-    bf16: bool = True
+    bf16: bool | None = None
     threads: int = 1
     keep_checkpoints: int = 3
     seed: int = 1

@@ -22,7 +22,7 @@ from engine.encoding import FEATURE_VERSION
 from training import checkpoint, losses
 from training.config import LearnerConfig, NetConfig, from_mapping, to_mapping
 from training.export import Exported, Origin, export_net
-from training.network import Network, choose_device, parameter_groups
+from training.network import Network, choose_device, computes_in_bf16, parameter_groups
 from training.window import Batch, Window
 
 _CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 16
@@ -37,6 +37,7 @@ class Learner:
         averaged: its exponential moving average, the one to export.
         window: positions that batches are drawn from.
         batches, samples: taken so far.
+        spent: samples that count against bounded reuse; see `settle`.
         config: as given.
 
     Args:
@@ -71,9 +72,10 @@ class Learner:
             parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99)
         )
         self.window = Window(config, report)
-        self.batches = self.samples = 0
+        self.batches = self.samples = self.spent = 0
         self.progress: float | None = None
         self._report = report
+        self._bf16 = computes_in_bf16(self.device) if config.bf16 is None else config.bf16
         self._rng = np.random.default_rng(config.seed)
         self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
         self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
@@ -93,7 +95,11 @@ class Learner:
 
     def allowance(self) -> int:
         """Return how many batches bounded reuse of the positions seen so far still allows."""
-        return max(0, math.floor((self.config.reuse * self.window.seen - self.samples) / self.config.batch))
+        return max(0, math.floor((self.config.reuse * self.window.seen - self.spent) / self.config.batch))
+
+    def settle(self) -> None:
+        """Give up the reuse that positions seen so far still allow: new ones set the pace from here on."""
+        self.spent = int(self.config.reuse * self.window.seen)
 
     def way(self) -> float:
         """Return the part of the schedule that is done, 0 to 1.
@@ -140,7 +146,7 @@ class Learner:
         return {**means, "lr": rate, "kl": self._kl, **counters}
 
     def _autocast(self) -> contextlib.AbstractContextManager[None]:
-        if not self.config.bf16:
+        if not self._bf16:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16)
 
@@ -171,6 +177,7 @@ class Learner:
         self.optimizer.step()
         self.batches += 1
         self.samples += len(batch.planes)
+        self.spent += len(batch.planes)
         self._average()
         if c.schedule == "kl" and self.batches % c.kl_every == 0:
             self._adapt()
@@ -242,6 +249,7 @@ class Learner:
             "window": self.window.state(),
             "batches": self.batches,
             "samples": self.samples,
+            "spent": self.spent,
             "progress": self.progress,
             "rng": self._rng.bit_generator.state,
             "kl": (self._multiplier, self._kl, self._probe),
@@ -271,6 +279,7 @@ class Learner:
         self.optimizer.load_state_dict(state["optimizer"])
         self.window.restore(state["window"], self.records_dir)
         self.batches, self.samples, self.progress = state["batches"], state["samples"], state["progress"]
+        self.spent = state.get("spent", self.samples)
         self._rng.bit_generator.state = state["rng"]
         self._multiplier, self._kl, probe = state["kl"]
         self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)

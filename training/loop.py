@@ -36,6 +36,7 @@ from training.runlog import Display, RunLog
 from training.worker import recover_journals
 
 _CHUNK = 8  # batches between two looks at the stop flag
+_PRETRAIN_SAVE = 40 * _CHUNK  # batches between two checkpoints of pretraining
 _KEEP_NETS = 60  # exports kept besides the measured ones
 
 
@@ -49,6 +50,7 @@ class State:
     elapsed_s: float = 0.0
     measured_s: float = 0.0
     net: str = UNIFORM
+    pretrained: bool = False
     measured: list[str] = field(default_factory=list)
 
 
@@ -101,6 +103,8 @@ class Run:
 
     def run(self) -> None:
         """Train until the time is over or `stopped`."""
+        if self.config.pretrain_samples and not self.state.pretrained:
+            self._pretrain()
         crew = Crew(
             self.workers, self.run_dir, self.config.play, self.config.games,
             self.config.seed * 1_000_003 + self.state.cycle, self.device,
@@ -116,6 +120,27 @@ class Run:
             self._save()
             self.log.event("stop", cycle=self.state.cycle)
             self.log.close()
+
+    def _pretrain(self) -> None:
+        """Learn from the records that were there before the first game, then export."""
+        learner, samples = self.learner, self.config.pretrain_samples
+        if not learner.window.seen:
+            raise ValueError("pretrain_samples is set but the run has no records: name some with --records")
+        self._stage = "pretraining"
+        while learner.samples < samples and not self._stopped():
+            learner.progress = learner.samples / samples
+            self._metrics = learner.step(_CHUNK)
+            self._show(f"sample {learner.samples}/{samples}")
+            if learner.batches % _PRETRAIN_SAVE == 0:
+                self.log.event("learn", cycle=0, **self._metrics)
+                learner.save()
+        if self._stopped():
+            self._save()
+            return
+        learner.settle()
+        self.state.pretrained = True
+        self._export(0)
+        self._save()
 
     def elapsed_s(self) -> float:
         """Return seconds of training, resumed parts together."""

@@ -174,3 +174,11 @@ def choose_device(name: str) -> torch.device:
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(f"device {name!r} was asked for, but torch finds no CUDA GPU here")
     return torch.device(name)
+
+
+def computes_in_bf16(device: torch.device) -> bool:
+    """Return whether a device has bfloat16 arithmetic of its own rather than an emulation of it."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    able = torch.cpu.get_capabilities()
+    return any(able.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))

@@ -68,6 +68,8 @@ class RunConfig:
         total_positions: the run also ends after so many positions, and its learning rate follows their count
             instead of the time; 0: `minutes` decides. Such a run repeats itself game by game, like one with
             a constant rate.
+        pretrain_samples: before its first game the run learns from so many samples of the records it was
+            given by `--records`, with a learning rate that falls to its end; 0: none.
         play, learner, evaluation: see there.
     """
 
@@ -84,6 +86,7 @@ class RunConfig:
     cycle_positions: int = 8000
     self_play_net: str = "latest"
     total_positions: int = 0
+    pretrain_samples: int = 0
     play: PlayConfig = field(default_factory=PlayConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -97,6 +100,8 @@ class RunConfig:
             raise ConfigError(f"self_play_net must be latest or best, not {self.self_play_net!r}")
         if self.workers < 0 or self.games < 1 or self.cycle_positions < 1 or self.minutes < 0:
             raise ConfigError("workers, games, cycle_positions or minutes out of range")
+        if self.pretrain_samples < 0 or self.total_positions < 0:
+            raise ConfigError("pretrain_samples or total_positions out of range")
         if self.play.simulations < 1 or not 0 <= self.play.full_share <= 1:
             raise ConfigError("play.simulations or play.full_share out of range")
         self.mix(False)
@@ -148,7 +153,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,
                        "simulations": 1, "leaf_vcf_nodes": 0, "yardsticks": ("random",)},
     },
-    "laptop": {"learner": {"window_min": 6000, "reuse": 5.0}, "games": 24},
+    "laptop": {
+        "games": 24,
+        "learner": {"net": {"blocks": 2, "channels": 32}, "window_min": 6000, "reuse": 4.0},
+    },
     "gpu": {
         "minutes": 24 * 60.0, "games": 512, "cycle_positions": 200_000,
         "learner": {"net": {"blocks": 10, "channels": 128}, "batch": 1024, "window_min": 200_000,

@@ -35,6 +35,21 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting (repeatable)"
     )
+    parser.add_argument(
+        "--records",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="begin with the records of another run (repeatable, oldest first); see pretrain_samples",
+    )
+    parser.add_argument(
+        "--records-positions",
+        type=int,
+        default=0,
+        metavar="N",
+        help="take only about the newest N positions of --records (all)",
+    )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
     parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
     parser.add_argument("--net", action="append", default=[], help="net file for --bench (repeatable)")
@@ -82,19 +97,25 @@ def main(argv: list[str] | None = None) -> int:
             from training.bench import bench
 
             return bench(config, args.net, args.seconds)
-        return _train(args.run_dir, preset, config)
+        return _train(args, preset, config)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1
 
 
-def _train(run_dir: Path, preset: str, config: RunConfig) -> int:
+def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     from training.network import choose_device
+    from training.records import import_shards
 
+    run_dir: Path = args.run_dir
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = _Lock(run_dir / "lock")
     store_config(run_dir / "config.json", preset, config)
+    if args.records:
+        (run_dir / "records").mkdir(exist_ok=True)
+        found = import_shards(args.records, run_dir / "records", args.records_positions)
+        print(f"{found} positions of {', '.join(map(str, args.records))} are in the run's records")
     from training.loop import Run
     from training.runlog import Display
 

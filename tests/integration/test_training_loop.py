@@ -75,11 +75,29 @@ def test_the_loop_learns_from_zero(tmp_path):
     assert "<svg" in (tmp_path / "report.html").read_text()
 
 
+def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert train(old, *QUICK, *SHORT, "--set", "total_positions=1500").returncode == 0
+    begin = [*QUICK, *SHORT, "--records", str(old / "records"), "--set", "learner.net.blocks=2"]
+    begin += ["--set", "pretrain_samples=3000", "--set", "total_positions=1000"]
+    done = train(new, *begin)
+    assert done.returncode == 0, done.stderr
+    imported = [path.name for path in list_shards(new / "records") if "from" in path.name]
+    assert len(imported) == len(list_shards(old / "records"))
+    first = events(new, "export")[0]
+    assert first["cycle"] == 0, "the pretrained net plays the first game"
+    assert {g.net_id for p in list_shards(new / "records")[len(imported) :] for g in read_shard(p)} >= {
+        first["net_id"]
+    }
+    assert json.loads((new / "state.json").read_text())["pretrained"]
+    assert train(new, *begin, "--set", "total_positions=1500").returncode == 0, "and it goes on"
+    assert len(events(new, "export")) > 1
+    assert "no shards" in train(tmp_path / "none", *QUICK, "--records", str(tmp_path)).stderr
+
+
 def test_same_seed_and_one_worker_repeat_every_game(tmp_path):
     for name in ("a", "b"):
-        done = train(
-            tmp_path / name, *QUICK, *SHORT, "--set", "total_positions=1800"
-        )
+        done = train(tmp_path / name, *QUICK, *SHORT, "--set", "total_positions=1800")
         assert done.returncode == 0, done.stderr
     first, second = (list_shards(tmp_path / name / "records") for name in ("a", "b"))
     assert len(first) >= 3 and [p.name for p in first] == [p.name for p in second]

@@ -101,7 +101,7 @@ def test_reuse_of_positions_is_bounded(tmp_path):
     assert allowed == int(2.0 * learner.window.seen / 16)
     learner.step(3)
     assert learner.allowance() == allowed - 3
-    learner.samples = 10**9
+    learner.settle()
     assert learner.allowance() == 0
 
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from tests.unit.training_games import random_planes
 from training.config import NetConfig
-from training.network import Network, choose_device, parameter_groups, pool
+from training.network import Network, choose_device, computes_in_bf16, parameter_groups, pool
 
 SMALL = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 
@@ -148,3 +148,14 @@ def test_bf16_channels_last_agrees_with_fp32():
             heads = model(planes.contiguous(memory_format=torch.channels_last))
     assert heads.policy.dtype == torch.float32
     assert np.abs(torch.softmax(heads.wdl, 1).numpy() - exact.numpy()).max() < 0.03
+
+
+def test_bf16_is_left_to_processors_that_compute_in_it(monkeypatch):
+    cpu = torch.device("cpu")
+    for able, expected in (
+        ({"avx2": True}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True}, True),
+    ):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able)
+        assert computes_in_bf16(cpu) is expected
