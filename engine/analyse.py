@@ -1,7 +1,8 @@
 """Show the best moves of a position with visits, chances, proofs and the line that the search expects.
 
 The position is a row of moves (`h8h9i8` or `7,7 7,8`; letters for columns, rows from the top), a file with
-moves, a drawn board (X black, O white, . empty) or a .psq record, or - for any of these on standard input.
+moves, a drawn board (X black, O white, . empty) or a saved game (.psq, SGF), or - for any of these on
+standard input.
 """
 
 from __future__ import annotations

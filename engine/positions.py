@@ -1,4 +1,4 @@
-"""Positions as text: a row of moves, a drawn board, a .psq record. Used by the developer commands."""
+"""Positions as text: a row of moves, a drawn board, a saved game. Used by the developer commands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 from engine.errors import PositionError
+from engine.gamefile import is_psq, is_sgf, read_game
 from engine.rules._board import Board
 from engine.rules.geometry import parse_moves, point_of
 
 _SYMBOLS = {"x": 0, "b": 0, "o": 1, "w": 1, "#": 3, ".": None, "-": None, "_": None, "+": None}
 _CELLS = "XO.#"
-_PSQ_HEADER = re.compile(r"Piskvorky\s+(\d+)x(\d+)", re.ASCII)
-_PSQ_MOVE = re.compile(r"(\d+),(\d+),(-?\d+)", re.ASCII)
 
 
 def position_text(argument: str) -> str:
@@ -33,10 +32,10 @@ def position_text(argument: str) -> str:
 
 
 def read_position(text: str, *, width: int = 15, height: int = 15, rule: int = 0) -> Board:
-    """Return the position that a text describes, whichever of the three kinds it is.
+    """Return the position that a text describes, whichever of these kinds it is.
 
     Args:
-        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a .psq file.
+        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a .psq or SGF file.
         width, height: of the board, where the text does not say.
         rule: value of `engine.rules.rule.Rule`.
 
@@ -44,8 +43,11 @@ def read_position(text: str, *, width: int = 15, height: int = 15, rule: int = 0
         PositionError: the text is none of these, or names a point off the board or twice.
     """
     try:
-        if _PSQ_HEADER.match(text):
-            return read_psq(text, rule)
+        if is_psq(text) or is_sgf(text):
+            game = read_game(text, rule)
+            return Board.from_stones(
+                game.width, game.height, game.rule, [(p, i % 2) for i, p in enumerate(game.points)]
+            )
         if "\n" in text.strip():
             return read_drawing(text, rule)
         board = Board(width, height, rule)
@@ -95,28 +97,6 @@ def read_drawing(text: str, rule: int = 0) -> Board:
         for point in points:
             board.place(point, colour)
     board.set_to_move(0 if len(stones[0]) <= len(stones[1]) else 1)
-    return board
-
-
-def read_psq(text: str, rule: int = 0) -> Board:
-    """Read a Piskvork record: a header with the size, then `x,y,ms` a move from 1, black first.
-
-    Raises:
-        PositionError: no header, or a move off the board or on a stone.
-    """
-    header = _PSQ_HEADER.match(text)
-    if header is None:
-        raise PositionError("a .psq record begins with `Piskvorky WxH`")
-    try:
-        width, height = int(header[1]), int(header[2])
-        board = Board(width, height, rule)
-        for line in text.splitlines()[1:]:
-            move = _PSQ_MOVE.fullmatch(line.strip())
-            if move is None:
-                break  # names of the brains and the result follow
-            board.place(point_of(int(move[1]) - 1, int(move[2]) - 1, width, height))
-    except ValueError as error:
-        raise PositionError(str(error)) from error
     return board
 
 

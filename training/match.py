@@ -27,13 +27,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules.rule import Rule
 from training.brainproc import BrainLimits, BrainProcess
 from training.elo import Estimate, Sprt, estimate
-from training.gamefile import to_psq, to_sgf
 from training.openings import OpeningError, random_opening, read_openings, turned
 from training.opponents import is_builtin, make_builtin
-from training.referee import PlayedGame, Player, play_game
+from training.referee import Player, play_game
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class MatchResult:
     def estimate(self) -> Estimate:
         return estimate([pair for pair in self.pairs if pair])
 
-    def add(self, index: int, game: PlayedGame) -> None:
+    def add(self, index: int, game: GameRecord) -> None:
         """Count game `index`; a has black in even games."""
         a_colour = index % 2
         score = 0.5 if game.winner == 2 else float(game.winner == a_colour)
@@ -155,7 +155,7 @@ def make_player(spec: str, limits: BrainLimits, seed: int, log_path: str | None 
 
 
 def run_match(
-    config: MatchConfig, on_game: Callable[[MatchResult, PlayedGame], None] | None = None
+    config: MatchConfig, on_game: Callable[[MatchResult, GameRecord], None] | None = None
 ) -> MatchResult:
     """Play a match and return its result; `on_game(result, game)` is called after every game.
 
@@ -286,7 +286,7 @@ def main(argv: list[str] | None = None) -> int:
             concurrency=max(1, args.concurrency), seed=args.seed, save=args.save, names=(names[0], names[-1]),
         )  # fmt: skip
 
-        def show(result: MatchResult, game: PlayedGame) -> None:
+        def show(result: MatchResult, game: GameRecord) -> None:
             if not args.quiet:
                 outcome = "draw" if game.winner == 2 else f"{game.names[game.winner]} wins"
                 extra = f" ({game.text})" if game.text else ""

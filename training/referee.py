@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from engine.gamefile import GameRecord
 from engine.rules._board import EMPTY, Board
 from training.brainproc import BrainFailureError
 
@@ -24,35 +24,6 @@ class Player(Protocol):
         """Release what the player holds."""
 
 
-@dataclass(slots=True)
-class PlayedGame:
-    """A finished game.
-
-    Attributes:
-        points: stones in playing order, opening included, black first.
-        times_ms: one a stone; 0 for opening stones.
-        winner: 0 black, 1 white, 2 draw.
-        reason: "five", "draw", or the loser's incident: "time", "illegal", "forbidden", "crash", "start".
-        text: what exactly went wrong, else empty.
-    """
-
-    width: int
-    height: int
-    rule: int
-    opening_stones: int
-    names: tuple[str, str]
-    points: list[int] = field(default_factory=list)
-    times_ms: list[float] = field(default_factory=list)
-    winner: int = EMPTY
-    reason: str = "draw"
-    text: str = ""
-
-    @property
-    def incident(self) -> bool:
-        """Whether the game was lost by a failure instead of on the board."""
-        return self.reason not in ("five", "draw")
-
-
 def play_game(
     players: tuple[Player, Player],
     names: tuple[str, str],
@@ -60,7 +31,7 @@ def play_game(
     rule: int,
     opening: Sequence[int],
     draw_after: int | None = None,
-) -> PlayedGame:
+) -> GameRecord:
     """Play one game; `players` and `names` are black's and white's.
 
     Args:
@@ -70,7 +41,7 @@ def play_game(
     """
     width, height = size
     board = Board(width, height, rule)
-    game = PlayedGame(width, height, rule, len(opening), names)
+    game = GameRecord(width, height, rule, len(opening), names)
     for point in opening:
         board.place(point)
         game.points.append(point)
@@ -107,6 +78,6 @@ def _check(board: Board, point: int) -> None:
         raise BrainFailureError("forbidden", f"{where} is forbidden to black")
 
 
-def _lost(game: PlayedGame, colour: int, failure: BrainFailureError) -> PlayedGame:
+def _lost(game: GameRecord, colour: int, failure: BrainFailureError) -> GameRecord:
     game.winner, game.reason, game.text = 1 - colour, failure.kind, str(failure)
     return game

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
 from training._rollouts import rollout_move
 from training.brainproc import BrainLimits
 from training.elo import Sprt, elo_of, estimate, rate, score_of
-from training.gamefile import to_psq, to_sgf
 from training.match import MatchConfig, main, run_match
 from training.openings import OpeningError, random_opening, read_openings, turned
-from training.referee import PlayedGame, play_game
+from training.referee import play_game
 
 BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
 
@@ -35,7 +35,7 @@ class Scripted:
     def close(self) -> None: ...
 
 
-def play(black, white, rule=0, opening=(), size=9, **options) -> PlayedGame:
+def play(black, white, rule=0, opening=(), size=9, **options) -> GameRecord:
     return play_game((Scripted(*black), Scripted(*white)), ("x", "y"), (size, size), rule, opening, **options)
 
 
@@ -179,7 +179,7 @@ def test_ratings_recover_differences():
 
 
 def test_game_texts():
-    game = PlayedGame(15, 15, 4, 1, ("a]b", "c"), [112, 0], [0.0, 12.4], 1, "time", "no move")
+    game = GameRecord(15, 15, 4, 1, ("a]b", "c"), [112, 0], [0.0, 12.4], 1, "time", "no move")
     assert to_psq(game).splitlines() == ["Piskvorky 15x15, 11:11, 0", "8,8,0", "1,1,12", "a]b", "c", "15"]
     sgf = to_sgf(game)
     assert "PB[a\\]b]" in sgf and "RE[W+T]" in sgf
