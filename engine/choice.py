@@ -5,7 +5,28 @@ from __future__ import annotations
 import dataclasses
 from random import Random
 
+import numpy as np
+
+from engine.encoding import encode
+from engine.evaluator.base import Evaluator
+from engine.fallback import result_of
+from engine.rules._board import Board
 from engine.search.result import SearchResult
+
+
+def first_sight(board: Board, evaluator: Evaluator, temperature: float, generator: Random) -> SearchResult:
+    """Draw a legal move with chances `prior^(1/temperature)`, without a look at fives, blocks or replies.
+
+    Args:
+        board: a position with legal moves.
+        evaluator: asked once.
+        temperature: less than 1 counts as 1.
+    """
+    logits, _ = evaluator.evaluate(encode(board)[np.newaxis], np.array([board.hash], np.uint64))
+    points = board.legal_points()
+    scaled = logits[0, points].astype(np.float64) / max(1.0, temperature)
+    weights = np.exp(scaled - scaled.max())
+    return result_of(generator.choices(points, weights.tolist())[0], "first sight")
 
 
 def draw_move(result: SearchResult, temperature: float, generator: Random) -> SearchResult:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import ConfigError
+from engine.levels import GOVERNED, STRONGEST, WEAKEST
+from engine.levels import level as level_settings
 
 SEARCH_PREFIX = "search."
 """Keys with this prefix go to `engine.search.params.SearchParams`."""
@@ -45,6 +47,12 @@ class EngineConfig:
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0
     """How many plies of a game the temperature lasts; 0 means all of them."""
+    mistakes: float = 0.0
+    """Chance that a move is played at first sight: drawn from the net's priors, temperature at least 1,
+    fives and blocks not looked for. For weak play; 0 to 1."""
+    level: int | None = None
+    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, mistakes and solver as
+    `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
 
@@ -61,6 +69,25 @@ class EngineConfig:
             raise ConfigError(f"simulations must not be negative, not {self.simulations}")
         if not 0.0 <= self.temperature <= 10.0:
             raise ConfigError(f"temperature must be from 0 to 10, not {self.temperature}")
+        if not 0.0 <= self.mistakes <= 1.0:
+            raise ConfigError(f"mistakes must be from 0 to 1, not {self.mistakes}")
+        if self.level is not None:
+            self._check_level(self.level)
+
+    def _check_level(self, level: int) -> None:
+        if not WEAKEST <= level <= STRONGEST:
+            raise ConfigError(f"level must be from {WEAKEST} to {STRONGEST}, not {level}")
+        defaults = {f.name: f.default for f in dataclasses.fields(self)}
+        both = [name for name in GOVERNED if getattr(self, name) != defaults[name]]
+        if both:
+            raise ConfigError(f"level sets {', '.join(GOVERNED)}; leave out {', '.join(both)} or level")
+
+    def resolved(self) -> EngineConfig:
+        """Return the configuration with the settings of its level in place of the level."""
+        if self.level is None:
+            return self
+        chosen = level_settings(self.level)
+        return self.replace(level=None, **{name: getattr(chosen, name) for name in GOVERNED})
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, object]) -> EngineConfig:

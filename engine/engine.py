@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
-from engine.choice import draw_move
+from engine.choice import draw_move, first_sight
 from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
@@ -65,7 +65,7 @@ class Engine:
             evaluator: used in place of the net that the configuration names.
             log: receives one-line messages about things that went wrong but were survived.
         """
-        self.config = config or EngineConfig()
+        self.config = (config or EngineConfig()).resolved()
         self.clock: Clock = clock or SystemClock()
         self._log = log or (lambda text: None)
         self._lock = threading.Lock()
@@ -313,13 +313,16 @@ class Engine:
         """Answer without search where that is certain, else search; survive anything but a missing net."""
         if board.n_empty == 0:
             raise PositionError("the board is full")
-        known = immediate_result(board) if immediate else None
+        slip = immediate and 0 < self.config.mistakes > self._random.random()
+        known = immediate_result(board) if immediate and not slip else None
         if known is not None:
             return known
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
         search, evaluator = self._resources.search, self._resources.evaluator
         try:
+            if slip:
+                return first_sight(board, evaluator, self.config.temperature, self._random)
             result = search.search(board, evaluator, [control], on_info)
             if board.cell(result.point) != EMPTY:
                 raise EngineError(f"the search chose the taken point {result.point}")
