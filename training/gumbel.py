@@ -16,6 +16,7 @@ Shapes: `K` legal root moves.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,39 +44,49 @@ def phases(considered: int, simulations: int) -> list[tuple[int, int]]:
     return out
 
 
-def completed_q(q: Floats, visits: npt.NDArray[np.int32], priors: Floats, root_value: float) -> Floats:
-    """Return q with v_mix in place of moves without visits.
+def v_mix(priors: Sequence[float], visits: Sequence[int], q: Sequence[float], root_value: float) -> float:
+    """Return the value that stands for moves without a visit.
 
     v_mix = (root_value + sum N * sum_visited(P q) / sum_visited(P)) / (1 + sum N)
 
     Args:
-        q: float [K], NaN without a visit.
-        visits: int [K].
-        priors: float [K].
+        priors, visits, q: of the moves with statistics [n]; those without a visit count for nothing.
         root_value: utility that the net gives the root, [-1, 1].
     """
-    seen = visits > 0
-    if not seen.any():
-        return np.full(len(q), root_value)
-    total = int(visits.sum())
-    weights = np.where(seen, np.maximum(priors, 1e-30), 0.0)
-    mean = float((weights[seen] * q[seen]).sum() / weights.sum())
-    return np.where(seen, q, (root_value + total * mean) / (1 + total))
-
-
-def sigma(q: Floats, max_visits: int, scale: float, offset: float) -> Floats:
-    """Return how much a value counts against a logit."""
-    return (offset + max_visits) * scale * q
+    total, weight, mean = 0, 0.0, 0.0
+    for prior, n, value in zip(priors, visits, q, strict=True):
+        if n > 0:
+            total += n
+            weight += max(prior, 1e-30)
+            mean += max(prior, 1e-30) * value
+    return (root_value + total * mean / weight) / (1 + total) if total else root_value
 
 
 def improved_policy(
-    priors: Floats, visits: npt.NDArray[np.int32], q: Floats, root_value: float, scale: float, offset: float
-) -> Floats:
-    """Return the policy target [K]: softmax(log P + sigma(completed q))."""
-    logits = np.log(np.maximum(priors, 1e-30))
-    logits = logits + sigma(completed_q(q, visits, priors, root_value), int(visits.max()), scale, offset)
-    weights = np.exp(logits - logits.max())
-    return weights / weights.sum()
+    priors: Floats, visits: Sequence[int], sigmas: Sequence[float], rest: float
+) -> tuple[Floats, float]:
+    """Return the policy target [K], softmax(log P + sigma(completed q)), and its KL from P in nats.
+
+    Only the n moves with statistics, the first ones, have values of their own. All others share one, so
+    that their part of the softmax is a multiple of their priors.
+
+    Args:
+        priors: float [K], summing to 1.
+        visits: [n].
+        sigmas: sigma of each of the first n moves [n]; -inf leaves one out; without a visit `rest` counts.
+        rest: sigma(v_mix).
+    """
+    n = len(visits)
+    own = [s if v > 0 or s == -math.inf else rest for s, v in zip(sigmas, visits, strict=True)]
+    top = max([*own, rest])
+    target = priors * math.exp(rest - top)
+    target[:n] = priors[:n] * np.exp(np.array(own) - top) if n else ()
+    total = float(target.sum())
+    target /= total
+    head = target[:n].tolist()
+    kl = sum(t * (s - top) for t, s in zip(head, own, strict=True) if t > 0)
+    kl += (1 - sum(head)) * (rest - top) - math.log(total)
+    return target, kl
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +163,11 @@ class GumbelRoot:
                     np.maximum((1 - params.dirichlet) * priors + params.dirichlet * spread, 1e-30)
                 )
             score += noise
-        lost = tree.edge_proven() == PROVEN_LOSS
-        if lost.any():
-            drawn = np.where(lost, -np.inf, drawn)
-        n = min(params.considered, len(points) - int(lost.sum()))
+        lost = [i for i, edge in enumerate(tree.visited_edges()) if edge[3] == PROVEN_LOSS]
+        if lost:
+            drawn = drawn.copy()
+            drawn[lost] = -np.inf
+        n = min(params.considered, len(points) - len(lost))
         best = np.argsort(-drawn, kind="stable")[:n]
         self._considered: list[int] = points[best].tolist()
         self._base: dict[int, float] = dict(zip(self._considered, score[best].tolist(), strict=True))
@@ -182,43 +194,49 @@ class GumbelRoot:
 
     def choice(self) -> RootChoice:
         """Return the result; the best of the moves considered last is played."""
-        tree, params = self._tree, self._params
-        points, visits, q = tree.moves(), tree.edge_visits(), tree.edge_q()
-        priors = tree.priors().astype(np.float64)
-        target = improved_policy(priors, visits, q, self.root_value, params.scale, params.offset)
-        lost = tree.edge_proven() == PROVEN_LOSS
-        if lost.any() and not lost.all():
-            target[lost] = 0
-            target /= target.sum()
+        tree = self._tree
+        points, priors, edges = tree.moves(), tree.priors().astype(np.float64), tree.visited_edges()
+        n = len(edges)
+        visits, q = [edge[1] for edge in edges], [edge[2] for edge in edges]
+        mix = v_mix(priors[:n].tolist(), visits, q, self.root_value)
+        factor = self._factor(max(visits, default=0))
+        sigmas = [factor * value for value in q]
+        lost = [i for i, edge in enumerate(edges) if edge[3] == PROVEN_LOSS]
+        if len(lost) < len(points):
+            for i in lost:
+                sigmas[i] = -math.inf
+        target, surprise = improved_policy(priors, visits, sigmas, factor * mix)
         ranked = self._ranked()
         point = ranked[0] if ranked else int(points[target.argmax()])
-        value = float(target @ completed_q(q, visits, priors, self.root_value))
-        draws = tree.edge_draw()
-        draw = float(target @ np.where(visits > 0, draws, (tree.raw_wdl or tree.wdl)[1]))
+        # Moves without a visit count with v_mix and with the draws that the net sees at the root.
+        value, draw = mix, (tree.raw_wdl or tree.wdl)[1]
+        root_draw = draw
+        for weight, n_visits, q_i, draw_i in zip(
+            target[:n].tolist(), visits, q, tree.edge_draw()[:n].tolist(), strict=True
+        ):
+            if n_visits > 0:
+                value += weight * (q_i - mix)
+                draw += weight * (draw_i - root_draw)
         draw = min(max(draw, 0.0), 1 - min(1.0, abs(value)))
         wdl = ((1 - draw + value) / 2, draw, (1 - draw - value) / 2)
-        surprise = (target * np.log(np.maximum(target, 1e-30) / np.maximum(priors, 1e-12))).sum()
-        return RootChoice(point, points, target, float(surprise), wdl)
+        return RootChoice(point, points, target, surprise, wdl)
+
+    def _factor(self, most_visits: int) -> float:
+        """Return how much a value counts against a logit: sigma(q) = factor * q."""
+        return (self._params.offset + most_visits) * self._params.scale
 
     def _ranked(self) -> list[int]:
         """Return the considered moves that are not proven to lose, best first."""
-        tree, params, base = self._tree, self._params, self._base
-        visits = tree.edge_visits()
-        seen = int(np.count_nonzero(visits))  # visited moves come first
-        if not seen:
+        base, edges = self._base, self._tree.visited_edges()
+        most = max((edge[1] for edge in edges), default=0)
+        if not most:
             return sorted(self._considered, key=lambda p: -base[p])
-        factor = (params.offset + int(visits.max())) * params.scale
-        values = zip(
-            tree.moves()[:seen].tolist(),
-            tree.edge_q()[:seen].tolist(),
-            tree.edge_proven()[:seen].tolist(),
-            strict=True,
-        )
+        factor = self._factor(most)
         score = {p: base[p] + factor * self.root_value for p in self._considered}
-        for point, q, proof in values:
+        for point, visits, q, proven in edges:
             if point in score:
-                if proof == PROVEN_LOSS:
+                if proven == PROVEN_LOSS:
                     del score[point]
-                else:
+                elif visits:
                     score[point] = base[point] + factor * q
         return sorted(score, key=lambda p: -score[p])

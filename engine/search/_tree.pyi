@@ -145,6 +145,9 @@ class Tree(Growth):
         """PROVEN_* int8 [K]."""
     def edge_distance(self) -> npt.NDArray[np.int32]:
         """Plies int32 [K] from the root until a proven game is over, else 0."""
+    def visited_edges(self) -> list[tuple[int, int, float, int]]:
+        """Return (point, visits, Q, PROVEN_*) of the root's moves that have statistics: the first of `moves`,
+        in its order."""
     def proof_move(self) -> int:
         """Point that proves a won root, or the stubborn block of a root lost by rule; -1 if there is none."""
     def top_two(self) -> tuple[int, int, float, int]:

@@ -279,6 +279,19 @@ cdef class Tree(Growth):
             out[i] = stats_of(self, node_at(self, self.root))[i].distance
         return out
 
+    def visited_edges(self):
+        cdef Node* node
+        cdef EdgeStat* stats
+        cdef int i
+        if not self.root_ready():
+            return []
+        node = node_at(self, self.root)
+        stats = stats_of(self, node)
+        return [
+            (moves_of(self, node)[i], stats[i].visits, stats[i].q, stats[i].proven)
+            for i in range(node.n_visited)
+        ]
+
     def proof_move(self):
         cdef Node* node
         cdef int i

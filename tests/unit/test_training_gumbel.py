@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from engine.rules._board import Board
 from engine.search._tree import IDLE, LEAF, PROVEN_NONE, Tree, gather, scatter
 from engine.search.params import SearchParams
-from training.gumbel import GumbelParams, GumbelRoot, completed_q, improved_policy, phases
+from training.gumbel import GumbelParams, GumbelRoot, improved_policy, phases, v_mix
 
 NAN = float("nan")
 
@@ -63,19 +65,28 @@ def test_schedules():
             assert sum(m * v for m, v in phases(considered, simulations)) >= simulations
 
 
-def test_completed_q_by_hand():
-    q = completed_q(np.array([0.1, -0.2, NAN]), np.array([2, 1, 0]), np.array([0.5, 0.3, 0.2]), 0.05)
-    # v_mix = (0.05 + 3 * (0.5 * 0.1 - 0.3 * 0.2) / 0.8) / 4
-    assert q == pytest.approx([0.1, -0.2, 0.003125])
-    assert completed_q(np.array([NAN]), np.array([0]), np.array([1.0]), 0.4) == pytest.approx([0.4])
+def test_value_of_unvisited_moves_by_hand():
+    assert v_mix([0.5, 0.3, 0.2], [2, 1, 0], [0.1, -0.2, NAN], 0.05) == pytest.approx(
+        (0.05 + 3 * (0.5 * 0.1 - 0.3 * 0.2) / 0.8) / 4
+    )
+    assert v_mix([1.0], [0], [NAN], 0.4) == v_mix([], [], [], 0.4) == 0.4
 
 
 def test_target_by_hand():
-    target = improved_policy(
-        np.array([0.5, 0.3, 0.2]), np.array([2, 1, 0], np.int32), np.array([0.1, -0.2, NAN]), 0.05, 0.3, 50
-    )
-    # logits ln P + 15.6 q: weights 0.5 e^1.56, 0.3 e^-3.12, 0.2 e^0.04875
-    assert target == pytest.approx([0.914232, 0.005090, 0.080684], abs=2e-5)
+    # sigma = (50 + 2) * 0.3 * q = 15.6 q; weights 0.5 e^1.56, 0.3 e^-3.12, 0.2 e^0.04875
+    for n in (2, 3):
+        target, kl = improved_policy(
+            np.array([0.5, 0.3, 0.2]), [2, 1, 0][:n], [1.56, -3.12, NAN][:n], 15.6 * 0.003125
+        )
+        assert target == pytest.approx([0.914232, 0.005090, 0.080684], abs=2e-5)
+        by_definition = (target * np.log(target / [0.5, 0.3, 0.2])).sum()
+        assert kl == pytest.approx(by_definition)
+
+
+def test_a_move_left_out_has_no_weight():
+    target, kl = improved_policy(np.array([0.6, 0.3, 0.1]), [3, 1], [-math.inf, 1.0], 0.0)
+    assert target == pytest.approx(np.array([0, 0.3 * math.e, 0.1]) / (0.3 * math.e + 0.1))
+    assert kl == pytest.approx((target[1:] * np.log(target[1:] / [0.3, 0.1])).sum())
 
 
 def test_visits_follow_the_schedule_and_start_with_the_likely_moves():
