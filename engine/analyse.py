@@ -2,7 +2,8 @@
 
 The position is a row of moves (`h8h9i8` or `7,7 7,8`; letters for columns, rows from the top), a file with
 moves, a drawn board (X black, O white, . empty) or a saved game (.psq, SGF), or - for any of these on
-standard input.
+standard input. With --game a whole saved game is walked through: a line a move with black's chances, and
+where the most was given away.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import sys
 
 from engine.engine import Engine
 from engine.errors import PositionError
+from engine.gamefile import load_game
 from engine.options import add_board_options, add_config_options, config_from
 from engine.positions import draw, position_text, read_position
+from engine.review import ReviewedMove, line_of, review, worst
 from engine.rules.geometry import format_move
 from engine.search.result import MoveStats, SearchResult
 from engine.timing.budget import SearchLimits
@@ -26,10 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "position", nargs="?", default="", metavar="POSITION", help="see above (default: empty)"
     )
+    parser.add_argument(
+        "--game", metavar="FILE", help="walk through this game (.psq, SGF); times count for each position"
+    )
     add_board_options(parser)
     add_config_options(parser)
     parser.add_argument(
-        "--time", type=float, default=None, metavar="SECONDS", help="think this long (default 5)"
+        "--time",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="think this long (default 5, with --game 1)",
     )
     parser.add_argument(
         "--simulations", type=int, default=None, metavar="N", help="think this many simulations"
@@ -42,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the analysis."""
+    if args.game is not None:
+        return _run_game(args)
     width, height = args.size
     board = read_position(position_text(args.position), width=width, height=height, rule=args.rule)
     if board.winner in (0, 1):
@@ -50,17 +62,44 @@ def run(args: argparse.Namespace) -> int:
     engine.new_game(board.width, board.height, args.rule)
     engine.set_position(board.stones(), board.to_move)
     engine.warm_up()
-    time_s = 5.0 if args.time is None and args.simulations is None else args.time
-    limits = SearchLimits(
-        turn_ms=None if time_s is None else max(1, int(1000 * time_s)), max_nodes=args.simulations
-    )
-    result = engine.nbest(max(1, args.moves), limits, engine.clock.now_s())
+    result = engine.nbest(max(1, args.moves), _limits(args, 5.0), engine.clock.now_s())
     if args.json:
         print(json.dumps(dataclasses.asdict(result), indent=2))
     else:
         print(report(engine, result))
     engine.close()
     return 0
+
+
+def _run_game(args: argparse.Namespace) -> int:
+    """Print a line a move of a saved game."""
+    if args.position:
+        raise PositionError("give a position or --game, not both")
+    game = load_game(args.game, args.rule)
+    engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
+    engine.warm_up()
+
+    def show(move: ReviewedMove) -> None:
+        if not args.json:
+            print(line_of(move, game.width), flush=True)
+
+    moves = review(engine, game, _limits(args, 1.0), show)
+    engine.close()
+    if args.json:
+        print(json.dumps([dataclasses.asdict(move) | {"fall": move.fall} for move in moves], indent=2))
+        return 0
+    print(f"\n{len(moves)} moves; the win rate is black's, after the move, by {engine.config.net}")
+    for move in worst(moves):
+        side = ("black", "white")[move.colour]
+        print(f"{side} lost most with {line_of(move, game.width).strip()}")
+    return 0
+
+
+def _limits(args: argparse.Namespace, default_s: float) -> SearchLimits:
+    time_s = default_s if args.time is None and args.simulations is None else args.time
+    return SearchLimits(
+        turn_ms=None if time_s is None else max(1, int(1000 * time_s)), max_nodes=args.simulations
+    )
 
 
 def report(engine: Engine, result: SearchResult) -> str:
