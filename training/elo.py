@@ -110,17 +110,21 @@ class Sprt:
 
 
 def rate(
-    results: Mapping[tuple[str, str], tuple[float, int]], anchor: str, anchor_elo: float = 0.0
+    results: Mapping[tuple[str, str], tuple[float, int]],
+    anchor: str,
+    anchor_elo: float = 0.0,
+    virtual_draws: float = 2.0,
 ) -> dict[str, tuple[float, float]]:
     """Put players on one scale by maximum likelihood (Bradley-Terry, a draw is half a win).
 
     Args:
         results: (first, second) -> (points of the first, games).
         anchor: player whose rating is fixed at `anchor_elo`.
+        virtual_draws: added between players that met, which keeps sweeps finite. Take few where players far
+            apart met in few games: there they pull the whole scale together.
 
     Returns:
-        player -> (Elo, 95 % half width against the anchor). Two virtual draws between players that
-        met keep sweeps finite.
+        player -> (Elo, 95 % half width against the anchor).
     """
     names = sorted({name for pair in results for name in pair} | {anchor})
     index = {name: i for i, name in enumerate(names)}
@@ -132,9 +136,9 @@ def rate(
         gradient = np.zeros(len(names))
         hessian[:] = 0
         for (first, second), (points, games) in results.items():
-            i, j, n = index[first], index[second], games + 2
+            i, j, n = index[first], index[second], games + virtual_draws
             expected = score_of(elo[i] - elo[j])
-            slope = unit * (points + 1 - n * expected)
+            slope = unit * (points + virtual_draws / 2 - n * expected)
             gradient[i] += slope
             gradient[j] -= slope
             weight = unit**2 * n * expected * (1 - expected)

@@ -27,6 +27,9 @@ from training.brainproc import BrainLimits
 from training.elo import Estimate, estimate, rate
 from training.match import MatchConfig, run_match
 
+VIRTUAL_DRAWS = 0.1
+"""Between levels that met (derived: neighbours fix the scale; sweeps of far levels must not press it)."""
+
 
 def level_player(level: Level, net: str) -> str:
     """Return the text that `training.match` makes a player of this level from."""
@@ -95,6 +98,7 @@ def report(
     ratings = rate(
         {(f"{high + 1}", f"{low + 1}"): (s.score * s.games, s.games) for (low, high), s in scores.items()},
         anchor="1",
+        virtual_draws=VIRTUAL_DRAWS,
     )
     elos = [ratings.get(f"{i + 1}", (0.0, 0.0)) for i in range(len(levels))]
     lines = [

@@ -105,6 +105,8 @@ class Run:
         """Train until the time is over or `stopped`."""
         if self.config.pretrain_samples and not self.state.pretrained:
             self._pretrain()
+        if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
+            self._export(self.state.cycle)  # a run that came without its exports
         crew = Crew(
             self.workers, self.run_dir, self.config.play, self.config.games,
             self.config.seed * 1_000_003 + self.state.cycle, self.device,

@@ -207,7 +207,12 @@ class Window:
         self._known = set(state["known"])  # type: ignore[call-overload]
         self.games_seen = int(state["games_seen"])  # type: ignore[call-overload]
         held: dict[tuple[str, Size], Chunk] = {}
-        for path, games in read_shards([folder / name for name in sorted(wanted)], self._damaged):
+        there = [folder / name for name in sorted(wanted) if (folder / name).exists()]
+        if len(there) < len(wanted):
+            self._report(
+                f"{len(wanted) - len(there)} of the window's {len(wanted)} shards are not in {folder}"
+            )
+        for path, games in read_shards(there, self._damaged):
             for size in wanted[path.name]:
                 held[path.name, size] = Chunk(
                     [g for g in games if (g.width, g.height) == size and g.positions]
