@@ -22,6 +22,7 @@ from engine.encoding import FEATURE_VERSION
 from training import checkpoint, losses
 from training.config import LearnerConfig, NetConfig, from_mapping, to_mapping
 from training.export import Exported, Origin, export_net
+from training.grow import grow
 from training.network import Network, choose_device, computes_in_bf16, parameter_groups
 from training.window import Batch, Window
 
@@ -233,6 +234,17 @@ class Learner:
         rng = np.random.default_rng((self.config.seed, self.batches))
         positions = [self.window.draw(rng, _CALIBRATION_BATCH).planes for _ in range(_CALIBRATION_BATCHES)]
         return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
+
+    def adopt(self, path: Path) -> None:
+        """Begin with the averaged weights of a checkpoint, of this net or one with fewer blocks.
+
+        Raises:
+            checkpoint.CheckpointError: damaged, or made for other planes.
+            ValueError: its net cannot be grown into this one.
+        """
+        grown = grow(load_averaged(path)[0], self.config.net)
+        for mine in (self.model, self.averaged):
+            mine.load_state_dict(grown.state_dict())
 
     def save(self) -> Path:
         """Write a checkpoint atomically and return its path.

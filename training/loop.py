@@ -58,7 +58,12 @@ class Run:
     """One training run in its directory."""
 
     def __init__(
-        self, config: RunConfig, run_dir: Path, stopped: Callable[[], bool], display: Display
+        self,
+        config: RunConfig,
+        run_dir: Path,
+        stopped: Callable[[], bool],
+        display: Display,
+        weights: Path | None = None,
     ) -> None:
         """Open or continue a run.
 
@@ -67,6 +72,7 @@ class Run:
             run_dir: made when missing.
             stopped: asked often; when true the run saves and returns.
             display: progress for people.
+            weights: checkpoint that a new run begins with; see `Learner.adopt`.
 
         Raises:
             ValueError: a GPU was asked for by name and there is none.
@@ -94,6 +100,9 @@ class Run:
                 f"no checkpoint in {self.learner.checkpoints_dir} can be read; "
                 "move them away to train a new net from the records of this run"
             )
+        elif weights:
+            self.learner.adopt(weights)
+        self._adopted = weights
         self.learner.refresh()
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}
@@ -103,7 +112,7 @@ class Run:
 
     def run(self) -> None:
         """Train until the time is over or `stopped`."""
-        if self.config.pretrain_samples and not self.state.pretrained:
+        if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
             self._pretrain()
         if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
             self._export(self.state.cycle)  # a run that came without its exports
@@ -124,10 +133,13 @@ class Run:
             self.log.close()
 
     def _pretrain(self) -> None:
-        """Learn from the records that were there before the first game, then export."""
+        """Learn from the records that were there before the first game, then export (to calibrate int8 nets
+        records are needed in any case)."""
         learner, samples = self.learner, self.config.pretrain_samples
         if not learner.window.seen:
-            raise ValueError("pretrain_samples is set but the run has no records: name some with --records")
+            raise ValueError(
+                "a run that begins with weights or pretrain_samples needs records: see --records"
+            )
         self._stage = "pretraining"
         while learner.samples < samples and not self._stopped():
             learner.progress = learner.samples / samples
@@ -184,7 +196,8 @@ class Run:
         self._mean_rate = rates["positions_per_s"]
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
         self.learner.refresh()
-        if not self.learner.batches and not self.state.measured and self.learner.window.seen:
+        new = not self.learner.batches and not self.state.pretrained
+        if new and not self.state.measured and self.learner.window.seen:
             self._measure_untrained(crew)
         self._learn()
         self._save()

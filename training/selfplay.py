@@ -50,6 +50,12 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         metavar="N",
         help="take only about the newest N positions of --records (all)",
     )
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="RUN",
+        help="begin with the weights of another run, whose net has as many blocks or fewer; with --records",
+    )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
     parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
     parser.add_argument("--net", action="append", default=[], help="net file for --bench (repeatable)")
@@ -104,18 +110,25 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
+    from training.checkpoint import list_checkpoints
     from training.network import choose_device
     from training.records import import_shards
 
     run_dir: Path = args.run_dir
+    weights = None
+    if args.weights:
+        found = list_checkpoints(args.weights / "checkpoints")
+        if not found:
+            raise ConfigError(f"--weights {args.weights}: no checkpoint there")
+        weights = found[-1]
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = _Lock(run_dir / "lock")
     store_config(run_dir / "config.json", preset, config)
     if args.records:
         (run_dir / "records").mkdir(exist_ok=True)
-        found = import_shards(args.records, run_dir / "records", args.records_positions)
-        print(f"{found} positions of {', '.join(map(str, args.records))} are in the run's records")
+        positions = import_shards(args.records, run_dir / "records", args.records_positions)
+        print(f"{positions} positions of {', '.join(map(str, args.records))} are in the run's records")
     from training.loop import Run
     from training.runlog import Display
 
@@ -130,7 +143,7 @@ def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
     display = Display()
-    run = Run(config, run_dir, lambda: stop, display)
+    run = Run(config, run_dir, lambda: stop, display, weights)
     run.run()
     word = "stopped" if stop else "finished"
     display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {run_dir}")
