@@ -11,9 +11,10 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h training/*.pyx)
 
-.PHONY: brain test bench lint debug clean help
+.PHONY: brain play test bench lint debug clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
+	@echo "make play    set up the same and a terminal library, play a game in the terminal"
 	@echo "make test    set up everything, run the tests"
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
@@ -22,6 +23,9 @@ help:
 
 brain: $(VENV)/brain.stamp
 	@$(PY) -m protocol $(ARGS)
+
+play: $(VENV)/play.stamp
+	@$(PY) -m engine play $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(PY) -m pytest -q -n 2 -m "not alone" $(ARGS)
@@ -51,6 +55,10 @@ $(VENV)/brain.stamp: $(PY) constraints.txt pyproject.toml setup.py $(KERNEL)
 	@echo "installing the runtime and compiling the kernel" >&2
 	@$(PIP) setuptools cython </dev/null >&2
 	@$(PIP) --no-build-isolation -e . </dev/null >&2
+	@touch $@
+
+$(VENV)/play.stamp: $(VENV)/brain.stamp
+	@$(PIP) --no-build-isolation -e ".[play]" </dev/null >&2
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/brain.stamp

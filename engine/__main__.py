@@ -13,6 +13,7 @@ COMMANDS = {
     "bench": ("engine.bench", "search fixed positions and print one signature of all trees"),
     "speed": ("engine.speed", "measure net, search, rules and solver"),
     "analyse": ("engine.analyse", "show the best moves of a position"),
+    "play": ("engine.play.cli", "play a game at the terminal"),
     "solve": ("engine.solve", "look for a forced win by fours, or fours and threes"),
     "tactics": ("engine.tactics", "count the tactical positions that the engine gets right"),
     "describe-net": ("engine.describe", "show what a net file says about itself, and check it"),

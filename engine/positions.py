@@ -105,7 +105,7 @@ def draw(board: Board, mark: int | None = None) -> str:
     letters = " ".join(chr(ord("a") + x) for x in range(board.width))
     lines = [f"    {letters}"]
     for y in range(board.height):
-        row = f"{y + 1:3d} "
+        row = f"{y + 1:3d}{'[' if mark == y * board.width else ' '}"
         for x in range(board.width):
             point = y * board.width + x
             cell = _CELLS[board.cell(point)]

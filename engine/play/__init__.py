@@ -1,0 +1,1 @@
+"""A game at the terminal: python -m engine play. The only part of the engine that talks to a person."""

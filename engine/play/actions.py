@@ -1,0 +1,263 @@
+"""What each command does to a session."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import PositionError
+from engine.gamefile import load_game, save_game
+from engine.levels import STRONGEST, WEAKEST
+from engine.options import parse_rule, parse_size
+from engine.play.commands import HELP, Command
+from engine.play.game import COLOURS, Game
+from engine.play.screen import columns, moves_text
+from engine.play.table import HUMANS
+from engine.review import ReviewedMove, line_of, worst
+from engine.rules.geometry import format_move
+from engine.search.result import MoveStats
+
+if TYPE_CHECKING:
+    from engine.play.session import Session
+
+SHOWN_MOVES = 8
+"""Moves of an analysis (derived: what fits beside a 15x15 board with its line)."""
+LONGEST_S = 3600.0
+SHORTEST_S = 0.05
+REVIEW_SHARE = 0.25
+"""Time for each position of `analyse all`, of the time for a move (derived: a game has some fifty)."""
+
+_NUMBERS = re.compile(r"[\s,]+")
+
+
+def play(session: Session, command: Command) -> None:
+    """Put a stone, or the stones of an opening."""
+    session.play_points(command.points)
+
+
+def nothing(session: Session, command: Command) -> None:
+    """Draw the board again."""
+
+
+def show_help(session: Session, command: Command) -> None:
+    """List the commands beside the board."""
+    session.panel = [f"{usage:<12} {what}" for usage, what in HELP]
+
+
+def hint(session: Session, command: Command) -> None:
+    """Mark the move that the engine would play at full strength."""
+    _must_go_on(session)
+    thought = session.thinker.analyse(session.game, session.table.time_s, 1)
+    session.screen.clear_progress()
+    move = thought.value.candidates[0]
+    session.hint = move.point
+    where = format_move(move.point, session.game.board.width)
+    session.say(f"hint: {where} ({_judgement(move)})")
+
+
+def analyse(session: Session, command: Command) -> None:
+    """Show the best moves with visits, win rate and line."""
+    _must_go_on(session)
+    time_s = parse_seconds(command.argument) if command.argument else session.table.time_s
+    thought = session.thinker.analyse(session.game, time_s, SHOWN_MOVES)
+    session.screen.clear_progress()
+    result, width = thought.value, session.game.board.width
+    moves = [m for m in result.candidates if m.visits or m.proven][:SHOWN_MOVES] or result.candidates[:1]
+    session.panel = [
+        f"{COLOURS[session.game.board.to_move]} to move, {result.simulations} simulations",
+        "",
+        "move  visits    win  line",
+        *(
+            f"{format_move(m.point, width):<4}{m.visits:>8}  {_judgement(m):>5}  {moves_text(m.pv, width, 6)}"
+            for m in moves
+        ),
+        "",
+        f"depth {result.depth_mean:.0f}, {result.depth_max} at most; {thought.elapsed_s:.1f} s",
+    ]
+    session.say(f"analysis: {format_move(moves[0].point, width)} ({_judgement(moves[0])})")
+
+
+def review_game(session: Session, command: Command) -> None:
+    """Walk through the game so far and show where the most was given away."""
+    game = session.game
+    if len(game.points) <= game.opening_stones:
+        raise PositionError("no moves to look back at yet")
+    judged: list[ReviewedMove] = []
+    session.judged = judged
+    thought = session.thinker.review(
+        game, max(SHORTEST_S, REVIEW_SHARE * session.table.time_s), judged.append
+    )
+    session.judged = None
+    session.screen.clear_progress()
+    width = game.board.width
+    entries = [line_of(move, width) for move in thought.value]
+    page = ["The game, move by move: win rate of black (X) after the move; ? a mistake, ?? a blunder.", ""]
+    page += columns([entry.split(",")[0] for entry in entries], session.screen.console.width - 1)
+    page.append("")
+    for move in worst(thought.value):
+        page.append(f"{COLOURS[move.colour]} lost most with {line_of(move, width).strip()}")
+    if thought.interrupted:
+        page.append(f"(stopped after move {thought.value[-1].ply + 1})" if thought.value else "(stopped)")
+    session.page = [*page, "Enter goes back to the board."]
+
+
+def undo(session: Session, command: Command) -> None:
+    """Take back to before the person's last move; without a person, one move."""
+    game, humans = session.game, session.table.humans
+    if session.opening is not None and game.points:
+        raise PositionError("the opening stays; `new` starts again")
+    plies = range(game.opening_stones, len(game.points))
+    own = [ply for ply in plies if not humans or ply % 2 in humans]
+    if not own:
+        raise PositionError("you have no move to take back")
+    while len(game.points) > own[-1]:
+        game.undo()
+    session.paused = not humans
+
+
+def set_level(session: Session, command: Command) -> None:
+    """Set the engine's level, for both colours or for each."""
+    if not command.argument:
+        session.say(f"levels: black {session.table.levels[0]}, white {session.table.levels[1]}")
+        return
+    session.table.levels = parse_levels(command.argument)
+    session.say(f"levels: black {session.table.levels[0]}, white {session.table.levels[1]}")
+
+
+def set_time(session: Session, command: Command) -> None:
+    """Set the time of a move."""
+    if command.argument:
+        session.table.time_s = parse_seconds(command.argument)
+    session.say(f"{session.table.time_s:g} seconds a move at most")
+
+
+def set_colour(session: Session, command: Command) -> None:
+    """Set which colours the person plays."""
+    if session.opening is not None:
+        raise PositionError("colours are chosen by the opening; type `black` or `white` when asked")
+    if command.argument.lower() not in HUMANS:
+        raise PositionError("colour needs black, white, both or none")
+    session.table.humans = HUMANS[command.argument.lower()]
+    session.paused = False
+
+
+def take(session: Session, command: Command) -> None:
+    """Take a colour in the swap2 opening."""
+    if session.opening is None or not session.opening.may_choose:
+        raise PositionError(f"{command.name} is an answer to swap2; `colour {command.name}` changes sides")
+    session.take_colour(COLOURS.index(command.name))
+
+
+def go_on(session: Session, command: Command) -> None:
+    """Let the engine move on."""
+    if session.game.over:
+        raise PositionError("the game is over; `new` starts another")
+    session.paused = False
+    if not session.engine_is_due:
+        raise PositionError("it is your move; `hint` shows one")
+
+
+def save(session: Session, command: Command) -> None:
+    """Write the game to a file."""
+    if not command.argument:
+        raise PositionError(f"{command.name} needs a file name that ends in .psq or .sgf")
+    path = Path(command.argument).expanduser()
+    table = session.table
+    overwrite = command.name == "save!"
+    try:
+        save_game(path, session.game.record((table.name(0), table.name(1))), overwrite=overwrite)
+    except PositionError as error:
+        more = "; `save! FILE` replaces it" if "exists already" in str(error) else ""
+        raise PositionError(f"{error}{more}") from error
+    session.say(f"saved as {path}")
+
+
+def load(session: Session, command: Command) -> None:
+    """Go on with a saved game; the present one is kept if that cannot be read."""
+    if not command.argument:
+        raise PositionError("load needs the name of a .psq or .sgf file")
+    path = Path(command.argument).expanduser()
+    game = Game.from_record(load_game(path, session.game.rule))
+    session.start(game)
+    session.paused = session.engine_is_due
+    rule = game.rule.name.lower().replace("_", "-")
+    more = "; `go` lets the engine move" if session.paused else ""
+    if not game.over:
+        session.say(f"{len(game.points)} stones from {path.name}, {rule}{more}")
+
+
+def new(session: Session, command: Command) -> None:
+    """Start a new game, of the same size and rule where none is given."""
+    board, rule = session.game.board, session.game.rule
+    size, swap2 = (board.width, board.height), False
+    for word in command.argument.split():
+        if word.lower() == "swap2":
+            swap2 = True
+            continue
+        try:
+            if word[0].isdigit():
+                size = parse_size(word)
+            else:
+                rule = parse_rule(word)
+        except argparse.ArgumentTypeError as error:
+            raise PositionError(str(error)) from error
+    session.start(Game(*size, rule), swap2=swap2)
+
+
+def leave(session: Session, command: Command) -> None:
+    """End the session."""
+    session.leaving = True
+
+
+ACTIONS: dict[str, Callable[[Session, Command], None]] = {
+    "": nothing, "board": nothing, "move": play, "help": show_help, "hint": hint, "analyse": analyse,
+    "review": review_game, "undo": undo, "level": set_level, "time": set_time, "colour": set_colour,
+    "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
+    "quit": leave,
+}  # fmt: skip
+
+
+def parse_levels(text: str) -> tuple[int, int]:
+    """Read `5` or `3 7` (black's and white's).
+
+    Raises:
+        PositionError: anything else.
+    """
+    words = [word for word in _NUMBERS.split(text.strip()) if word]
+    if not 1 <= len(words) <= 2 or not all(word.isascii() and word.isdigit() for word in words):
+        raise PositionError(f"a level is a number from {WEAKEST} to {STRONGEST}; two are black's and white's")
+    levels = [int(word[:9]) for word in words]
+    if not all(WEAKEST <= level <= STRONGEST for level in levels):
+        raise PositionError(f"levels go from {WEAKEST} to {STRONGEST}")
+    return levels[0], levels[-1]
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time a move.
+
+    Raises:
+        PositionError: no number, or out of range.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise PositionError(f"a time is a number of seconds from {SHORTEST_S:g} to {LONGEST_S:g}")
+    return seconds
+
+
+def _must_go_on(session: Session) -> None:
+    if session.game.over:
+        raise PositionError("the game is over; `analyse all` looks back, `undo` takes a move back")
+
+
+def _judgement(move: MoveStats) -> str:
+    """Return the expected score in percent, or the proof."""
+    if move.proven in ("win", "loss") and move.distance:
+        return f"{move.proven} in {move.distance}"
+    return f"{100 * (move.wdl[0] + move.wdl[1] / 2):.0f}%"

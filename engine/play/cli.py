@@ -1,0 +1,120 @@
+"""Play a game at the terminal, against the engine, against somebody beside you, or watch the engine.
+
+Moves are typed as h8 (letter: column, number: row from the top) or 7,7 (column and row from 0); `help` lists
+the other commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+
+from engine.errors import EngineError, PositionError
+from engine.levels import GOVERNED, STRONGEST, WEAKEST
+from engine.options import add_board_options, add_config_options, config_from
+
+MISSING = (
+    "error: the game at the terminal needs the package rich; get it with `make play`, "
+    'or `pip install "tengen[play]"`'
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument(
+        "--colour",
+        choices=["black", "white", "both", "none"],
+        default="black",
+        help="yours; none lets the engine play itself (default black)",
+    )
+    parser.add_argument(
+        "--level",
+        metavar="N[,M]",
+        default="5",
+        help=f"of the engine, {WEAKEST} beginner to {STRONGEST} full strength; two are black's and white's "
+        "(default 5)",
+    )
+    parser.add_argument(
+        "--time", metavar="SECONDS", default="3", help="the engine's for a move, at most (default 3)"
+    )
+    add_board_options(parser)
+    parser.add_argument("--swap2", action="store_true", help="begin with the swap2 opening")
+    parser.add_argument("--load", metavar="FILE", help="go on with a saved game (.psq, .sgf)")
+    parser.add_argument(
+        "--delay", type=float, default=0.5, metavar="SECONDS",
+        help="pause between moves that are watched (default 0.5)",
+    )  # fmt: skip
+    parser.add_argument("--ascii", action="store_true", help="letters instead of stones")
+    add_config_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play; return 0 after a session, 2 without the terminal library.
+
+    Raises:
+        EngineError: an option, the net or the game to load is unusable.
+    """
+    if importlib.util.find_spec("rich") is None:
+        print(MISSING, file=sys.stderr)
+        return 2
+    from rich.console import Console
+
+    from engine.gamefile import load_game
+    from engine.play.actions import parse_levels, parse_seconds
+    from engine.play.game import Game
+    from engine.play.screen import Screen
+    from engine.play.session import Session
+    from engine.play.table import HUMANS, Table
+    from engine.play.terminal import Lines
+    from engine.play.thinking import Thinker
+
+    config = config_from(args)
+    if config.level is not None or any(
+        getattr(config, name) != getattr(type(config)(), name) for name in GOVERNED
+    ):
+        raise PositionError(f"--level decides the strength here; leave out level, {', '.join(GOVERNED)}")
+    table = Table(
+        HUMANS[args.colour],
+        parse_levels(args.level),
+        parse_seconds(args.time),
+        min(60.0, max(0.0, args.delay)),
+    )
+    if args.load is not None and args.swap2:
+        raise PositionError("--load and --swap2 do not go together")
+    width, height = args.size
+    game = Game(width, height, args.rule)
+    if args.load is not None:
+        game = Game.from_record(load_game(args.load, args.rule))
+    screen = Screen(Console(highlight=False), ascii_only=args.ascii)
+    messages: list[str] = []
+    session: Session | None = None
+
+    def tick(elapsed_s: float) -> None:
+        if session is not None:
+            session.tick(elapsed_s)
+
+    thinker = Thinker(config, log=messages.append, tick=tick)
+    session = Session(game, table, thinker, screen, swap2=args.swap2)
+    try:
+        return session.run(Lines(sys.stdin, session.redraw))
+    finally:
+        thinker.close()
+        for message in messages:
+            print(message, file=sys.stderr)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run as a program of its own, e.g. of the packed brain; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="play", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_arguments(parser)
+    try:
+        return run(parser.parse_args(argv))
+    except EngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130

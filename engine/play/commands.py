@@ -1,0 +1,90 @@
+"""What a person types, as values: text -> Command. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import PositionError
+from engine.rules.geometry import parse_moves
+
+HELP = (
+    ("h8 or 7,7", "play there"),
+    ("hint", "show a good move"),
+    ("undo", "take your move back"),
+    ("a [SECONDS]", "best moves"),
+    ("analyse all", "look back at it all"),
+    ("level N [M]", "1 to 10"),
+    ("time SECONDS", "for a move"),
+    ("colour C", "black, white, both"),
+    ("", "or none: just watch"),
+    ("go", "engine plays on"),
+    ("save FILE", ".psq or .sgf"),
+    ("save! FILE", "replaces the file"),
+    ("load FILE", "a saved game"),
+    ("new 20 renju", "size, rule, swap2"),
+    ("board", "draw again"),
+    ("quit", "or Ctrl-D"),
+    ("Ctrl-C", "the engine moves now"),
+)
+"""Every command with a few words, as narrow as the panel beside a 20x20 board on 80 columns."""
+
+_NAMES = {
+    "?": "help", "help": "help", "hint": "hint", "undo": "undo", "u": "undo", "a": "analyse",
+    "analyse": "analyse", "analyze": "analyse", "review": "review", "level": "level", "time": "time",
+    "colour": "colour", "color": "colour", "go": "go", "save": "save", "save!": "save!", "load": "load",
+    "new": "new", "board": "board", "quit": "quit", "exit": "quit", "q": "quit", "black": "black",
+    "white": "white",
+}  # fmt: skip
+_BARE = frozenset({"help", "hint", "undo", "review", "go", "board", "quit", "black", "white"})
+_SHOWN = 24  # characters of nonsense that a message repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One line: `name` is "" for an empty one, "move" for points, else a command of HELP."""
+
+    name: str
+    argument: str = ""
+    points: tuple[int, ...] = ()
+
+
+def parse_command(text: str, width: int, height: int) -> Command:
+    """Read one line.
+
+    Args:
+        text: what was typed.
+        width, height: of the board that moves are on.
+
+    Raises:
+        PositionError: neither a command nor moves on the board; the message fits on one line.
+    """
+    text = "".join(c if c.isprintable() else " " for c in text).strip()
+    if not text:
+        return Command("")
+    word, _, argument = text.partition(" ")
+    argument = argument.strip()
+    name = _NAMES.get(word.lower())
+    if name == "analyse" and argument.lower() == "all":
+        return Command("review")
+    if name in _BARE and argument:
+        raise PositionError(f"{name} takes nothing behind it, not {_short(argument)}")
+    if name is not None:
+        return Command(name, _unquoted(argument))
+    try:
+        return Command("move", points=tuple(parse_moves(text, width, height)))
+    except ValueError as error:
+        if "is off the" in str(error):
+            raise PositionError(str(error)) from error
+        raise PositionError(
+            f"{_short(text)} is no move and no command; a move is h8 or 7,7, `help` lists the rest"
+        ) from error
+
+
+def _unquoted(argument: str) -> str:
+    if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "'\"":
+        return argument[1:-1]
+    return argument
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

@@ -1,0 +1,150 @@
+"""One game as a person plays it: every move is checked, and what is refused is refused with its reason."""
+
+from __future__ import annotations
+
+from engine.errors import PositionError
+from engine.gamefile import UNFINISHED, GameRecord
+from engine.rules._board import EMPTY, Board
+from engine.rules.geometry import format_move, xy
+from engine.rules.rule import Rule
+
+COLOURS = ("black", "white")
+_DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
+
+
+class Game:
+    """Board, moves and times of a game. A refused move changes nothing."""
+
+    def __init__(self, width: int = 15, height: int = 15, rule: Rule = Rule.FREESTYLE) -> None:
+        """Start from an empty board.
+
+        Raises:
+            PositionError: the size is out of range.
+        """
+        try:
+            self.board = Board(width, height, int(rule))
+        except ValueError as error:
+            raise PositionError(str(error)) from error
+        self.points: list[int] = []
+        self.times_ms: list[float] = []
+        self.opening_stones = 0
+
+    @classmethod
+    def from_record(cls, record: GameRecord) -> Game:
+        """Return the game that a record tells.
+
+        Raises:
+            PositionError: a move of it cannot be played.
+        """
+        game = cls(record.width, record.height, Rule(record.rule))
+        for point, ms in zip(record.points, record.times_ms, strict=True):
+            game.play(point, ms)
+        game.opening_stones = record.opening_stones
+        return game
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return Rule(self.board.rule)
+
+    @property
+    def last(self) -> int | None:
+        """Point of the last move."""
+        return self.points[-1] if self.points else None
+
+    @property
+    def stones(self) -> list[tuple[int, int]]:
+        """(point, colour), oldest first."""
+        return [(point, ply % 2) for ply, point in enumerate(self.points)]
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody moves any more."""
+        return self.board.winner != EMPTY or self.board.n_empty == 0 or not self.board.legal_points()
+
+    @property
+    def winner(self) -> int:
+        """0 black, 1 white, 2 nobody (yet)."""
+        if self.board.winner == EMPTY and self.board.n_empty and self.over:
+            return 1 - self.board.to_move  # renju: black has no move left
+        return self.board.winner
+
+    @property
+    def result(self) -> str:
+        """The result as a sentence, empty while the game goes on."""
+        if not self.over:
+            return ""
+        if self.winner == EMPTY:
+            return "The board is full: a draw."
+        how = "" if self.board.winner != EMPTY else " (every move left is forbidden to black)"
+        return f"{COLOURS[self.winner].capitalize()} wins after {len(self.points)} stones{how}."
+
+    def refusal(self, point: int) -> str | None:
+        """Return why the side to move may not play there, None if it may."""
+        board = self.board
+        where = format_move(point, board.width)
+        if self.over:
+            return "the game is over; `new` starts another"
+        if board.cell(point) != EMPTY:
+            return f"{where} is taken"
+        if board.to_move == 0 and board.is_forbidden(point):
+            return f"{where} is forbidden to black: {forbidden_reason(board, point)}"
+        return None
+
+    def play(self, point: int, ms: float = 0.0) -> None:
+        """Put a stone of the side to move.
+
+        Raises:
+            PositionError: it may not be played; the message says why.
+        """
+        refusal = self.refusal(point)
+        if refusal is not None:
+            raise PositionError(refusal)
+        self.board.place(point)
+        self.points.append(point)
+        self.times_ms.append(ms)
+
+    def undo(self) -> None:
+        """Take the last move back.
+
+        Raises:
+            PositionError: there is none, or it belongs to the opening.
+        """
+        if len(self.points) <= self.opening_stones:
+            raise PositionError("the opening stays; `new` starts again" if self.points else "nothing to undo")
+        self.board.undo()
+        self.points.pop()
+        self.times_ms.pop()
+
+    def record(self, names: tuple[str, str]) -> GameRecord:
+        """Return the game for saving."""
+        board = self.board
+        reason = UNFINISHED
+        if self.over:
+            reason = "draw" if self.winner == EMPTY else "five" if board.winner != EMPTY else "forbidden"
+        return GameRecord(
+            board.width, board.height, board.rule, self.opening_stones, names,
+            list(self.points), list(self.times_ms), self.winner, reason,
+        )  # fmt: skip
+
+
+def forbidden_reason(board: Board, point: int) -> str:
+    """Return which of the three forbidden shapes black would make on a forbidden point."""
+    if max(_run(board, point, dx, dy) for dx, dy in _DIRECTIONS) > 5:
+        return "overline"
+    masks = [board.line_masks(point, direction, 0) for direction in range(4)]
+    fours = sum(2 if m["double_four"] else int(m["four"] or m["open_four"]) for m in masks)
+    return "double four" if fours >= 2 else "double three"
+
+
+def _run(board: Board, point: int, dx: int, dy: int) -> int:
+    """Return how long a row of black stones through an empty point would be."""
+    length = 1
+    for sign in (1, -1):
+        x, y = xy(point, board.width)
+        while True:
+            x, y = x + sign * dx, y + sign * dy
+            if not (0 <= x < board.width and 0 <= y < board.height) or board.cell(y * board.width + x) != 0:
+                break
+            length += 1
+    return length

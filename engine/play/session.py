@@ -1,0 +1,243 @@
+"""A session at the terminal: whose turn it is, what happens then, until the person leaves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from engine.errors import EngineError, PositionError
+from engine.play.actions import ACTIONS
+from engine.play.commands import parse_command
+from engine.play.game import COLOURS, Game
+from engine.play.screen import Screen, View
+from engine.play.swap2 import OFFERED, Swap2
+from engine.play.table import Table
+from engine.play.terminal import Lines
+from engine.play.thinking import Thinker
+from engine.review import ReviewedMove
+from engine.rules.geometry import format_move, format_moves
+
+LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
+
+
+class Session:
+    """The loop around one person's games."""
+
+    def __init__(
+        self,
+        game: Game,
+        table: Table,
+        thinker: Thinker,
+        screen: Screen,
+        *,
+        swap2: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Begin with a game; `swap2` asks for that opening first."""
+        self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
+        self.opening = Swap2() if swap2 else None
+        self.paused = False
+        self.leaving = False
+        self.message, self.bad = "", False
+        self.panel: Sequence[str] = ()
+        self.hint: int | None = None
+        self.page: Sequence[str] = ()
+        """Lines that take the place of the board until the next command."""
+        self.judged: Sequence[ReviewedMove] | None = None
+        """What a running look back has judged so far."""
+        self.spent_ms = 0.0
+        """How long the person took for the last line."""
+        self._sleep = sleep
+        self._asked_to_leave = False
+
+    # --- the loop -------------------------------------------------------------------------------------------
+
+    def run(self, lines: Lines) -> int:
+        """Play until the person leaves; return the exit status."""
+        while not self.leaving:
+            try:
+                if self.engine_is_due:
+                    self._engine_turn()
+                else:
+                    self._human_turn(lines)
+            except EOFError:
+                break
+            except KeyboardInterrupt:
+                if self._asked_to_leave:
+                    break
+                self._asked_to_leave = True
+                self.paused = self.paused or self.engine_is_due
+                self.say(LEAVE_HINT)
+            except EngineError as error:
+                self.say(str(error), bad=True)
+                self.paused = True
+        self.screen.end()
+        return 0
+
+    @property
+    def to_move(self) -> int:
+        """Seat that is asked next."""
+        return self.opening.chooser if self.opening is not None else self.game.board.to_move
+
+    @property
+    def engine_is_due(self) -> bool:
+        """Whether the engine has to act now."""
+        return not (self.game.over or self.paused or self.to_move in self.table.humans)
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Set the message of the next drawing."""
+        self.message, self.bad = text, bad
+
+    def redraw(self) -> None:
+        """Draw the screen as things are."""
+        if self.page:
+            self.screen.text(self.page)
+            return
+        status = self.message or self._turn_text()
+        panel = self.panel or self.default_panel()
+        self.screen.draw(View(self.game, status, panel, self.hint, self.bad, bool(self.panel)))
+
+    def tick(self, elapsed_s: float) -> None:
+        """Show that something is being thought about."""
+        if self.judged is not None:
+            total = len(self.game.points) - self.game.opening_stones
+            self.screen.progress(f"looking back: {len(self.judged)} of {total} moves; Ctrl-C ends it")
+        else:
+            self.screen.progress(f"thinking {elapsed_s:.1f} s; Ctrl-C ends it")
+
+    def default_panel(self) -> list[str]:
+        """Return who plays, at what, and the last moves."""
+        board, table = self.game.board, self.table
+        rule = self.game.rule.name.lower().replace("_", "-")
+        lines = [f"Tengen  {board.width}x{board.height} {rule}", ""]
+        for colour in (0, 1):
+            player = "you" if colour in table.humans else f"level {table.levels[colour]}"
+            mark = ">" if colour == board.to_move and not self.game.over else " "
+            stone = "" if self.screen.coloured else f" ({'XO'[colour]})"
+            lines.append(f"{mark} {COLOURS[colour]}{stone}: {player}")
+        if len(table.humans) < 2:
+            lines.append(f"  {table.time_s:g} s a move at most")
+        lines.append("")
+        points, times = self.game.points, self.game.times_ms
+        for ply in range(max(0, len(points) - 6), len(points)):
+            spent = f"  {times[ply] / 1000:.1f} s" if ply >= self.game.opening_stones else ""
+            move = format_move(points[ply], board.width)
+            lines.append(f"{ply + 1:3d}. {COLOURS[ply % 2]} {move:<3}{spent}")
+        return [*lines, "", "`help` lists the commands"]
+
+    def _turn_text(self) -> str:
+        game = self.game
+        if game.over:
+            return f"{game.result} `new` plays again, `analyse all` looks back, `save FILE` keeps it."
+        if self.opening is not None:
+            return self.opening.question
+        side = COLOURS[game.board.to_move]
+        if self.engine_is_due:
+            return f"{side} (level {self.table.levels[game.board.to_move]}) thinks; Ctrl-C: move now"
+        if game.board.to_move not in self.table.humans:
+            return f"Paused, {side} (level {self.table.levels[game.board.to_move]}) to move; `go` plays on."
+        return f"Your move, {side}."
+
+    # --- turns ----------------------------------------------------------------------------------------------
+
+    def _human_turn(self, lines: Lines) -> None:
+        self.redraw()
+        began_s = time.monotonic()
+        prompt = "" if self.game.over else "swap2" if self.opening is not None else COLOURS[self.to_move]
+        text = lines.read(f"{prompt}> ")
+        self.spent_ms = 1000 * (time.monotonic() - began_s)
+        self._asked_to_leave = False
+        self.message, self.bad = "", False
+        if self.page:
+            self.page = ()
+            if not text.strip():
+                return
+        command = parse_command(text, self.game.board.width, self.game.board.height)
+        self.hint = None
+        if command.name != "board":
+            self.panel = ()
+        ACTIONS[command.name](self, command)
+
+    def _engine_turn(self) -> None:
+        self.redraw()
+        if self.opening is not None:
+            self._engine_opens(self.opening)
+            return
+        game, watching = self.game, not self.table.humans
+        colour = game.board.to_move
+        thought = self.thinker.move(game, self.table.levels[colour], self.table.time_s)
+        self.screen.clear_progress()
+        game.play(thought.value.point, 1000 * thought.elapsed_s)
+        self.panel, self.hint = (), None
+        where = format_move(thought.value.point, game.board.width)
+        if not game.over and not watching:
+            self.say(f"{COLOURS[colour]} plays {where}. Your move, {COLOURS[game.board.to_move]}.")
+        if watching:
+            if thought.interrupted:
+                self.paused = True
+                self.say(f"Paused after {COLOURS[colour]} {where}; `go` plays on.")
+            elif not game.over and self.screen.redraws:
+                self.redraw()
+                self._sleep(self.table.delay_s)
+
+    def _engine_opens(self, opening: Swap2) -> None:
+        """Answer swap2's question for the engine."""
+        game, seat = self.game, opening.chooser
+        thought = self.thinker.swap2(game, self.table.levels[seat], self.table.time_s)
+        self.screen.clear_progress()
+        answer = thought.value
+        if opening.may_choose:
+            colour = 0 if answer == "SWAP" else 1
+            self.take_colour(colour)
+            self.say(f"the engine takes {COLOURS[colour]}")
+            if answer != "SWAP":
+                game.play(int(answer[0]), 1000 * thought.elapsed_s)
+                self.say(f"the engine takes white and plays {format_move(int(answer[0]), game.board.width)}")
+        else:
+            self.put_opening([int(point) for point in answer])
+            self.say(f"the engine puts {format_moves(game.points, game.board.width)}. {opening.question}")
+
+    def put_opening(self, points: Sequence[int]) -> None:
+        """Put stones of a swap2 opening.
+
+        Raises:
+            PositionError: one cannot be put; none is.
+        """
+        assert self.opening is not None
+        trial = Game.from_record(self.game.record(("", "")))
+        for point in points:
+            trial.play(point)
+        trial.opening_stones = len(trial.points)
+        self.game = trial
+        self.opening.stones = len(trial.points)
+
+    def take_colour(self, colour: int) -> None:
+        """Settle the swap2 opening: the player who was asked takes a colour."""
+        assert self.opening is not None
+        if colour != self.opening.chooser:
+            self.table.exchange()
+        self.opening = None
+
+    def play_points(self, points: Sequence[int]) -> None:
+        """Play the person's moves, also in an opening.
+
+        Raises:
+            PositionError: they cannot be played; nothing changed.
+        """
+        opening = self.opening
+        if opening is not None and (opening.stones < OFFERED or len(points) == 2):
+            if len(points) > opening.most():
+                raise PositionError(f"that is too many; {opening.question}")
+            self.put_opening(points)
+            return
+        if len(points) != 1:
+            raise PositionError("one move at a time")
+        self.game.play(points[0], self.spent_ms)
+        if opening is not None:
+            self.take_colour(1)  # whoever moves for white has taken white
+        self.paused = False
+
+    def start(self, game: Game, *, swap2: bool = False) -> None:
+        """Begin another game at the same table."""
+        self.game, self.opening, self.paused = game, Swap2() if swap2 else None, False
+        self.panel, self.hint, self.page = (), None, ()

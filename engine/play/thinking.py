@@ -1,0 +1,140 @@
+"""Engines for one table: one a level, sharing the net; thoughts that Ctrl-C cuts short instead of killing."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from engine.config import EngineConfig
+from engine.engine import Engine, Swap2Answer
+from engine.evaluator.make import make_evaluator
+from engine.levels import STRONGEST
+from engine.play.game import Game
+from engine.review import ReviewedMove, review
+from engine.search.result import SearchResult
+from engine.timing.budget import SearchLimits
+
+T = TypeVar("T")
+
+TICK_S = 0.1
+"""How often a running thought reports (derived: a clock that shows tenths)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought(Generic[T]):
+    """What came out of thinking, and whether Ctrl-C ended it."""
+
+    value: T
+    interrupted: bool
+    elapsed_s: float
+
+
+class Thinker:
+    """Thinks for a person's game. Called from the main thread only, since it catches Ctrl-C."""
+
+    def __init__(
+        self, config: EngineConfig, *, log: Callable[[str], None], tick: Callable[[float], None]
+    ) -> None:
+        """Load the net.
+
+        Args:
+            config: settings of the engine; `level` and what it governs must be free.
+            log: receives messages about what went wrong but was survived.
+            tick: called with the seconds spent, about every TICK_S while something is thought about.
+
+        Raises:
+            NetError: the net cannot be loaded.
+        """
+        self._config = config.replace(overhead_ms=0, level=None)
+        self._log, self._tick = log, tick
+        self._evaluator = make_evaluator(self._config, config.seed or 0)
+        self._engines: dict[int, Engine] = {}
+        self.engine(STRONGEST).warm_up()
+
+    def engine(self, level: int) -> Engine:
+        """Return the engine of a level."""
+        if level not in self._engines:
+            config = self._config.replace(level=None if level == STRONGEST else level)
+            self._engines[level] = Engine(config, evaluator=self._evaluator, log=self._log)
+        return self._engines[level]
+
+    def move(self, game: Game, level: int, time_s: float) -> Thought[SearchResult]:
+        """Choose a move for the side to move."""
+        engine = self._placed(game, level)
+        limits, arrival_s = _limits(time_s), engine.clock.now_s()
+        return self._watched(lambda stop: engine.think(limits, arrival_s, stop=stop))
+
+    def analyse(self, game: Game, time_s: float, count: int) -> Thought[SearchResult]:
+        """Return the best moves at full strength."""
+        engine = self._placed(game, STRONGEST)
+        limits, arrival_s = _limits(time_s), engine.clock.now_s()
+        return self._watched(lambda stop: engine.nbest(count, limits, arrival_s, stop=stop))
+
+    def swap2(self, game: Game, level: int, time_s: float) -> Thought[Swap2Answer]:
+        """Answer the question of a swap2 opening that the stones of the game ask."""
+        engine = self.engine(level)
+        engine.new_game(game.board.width, game.board.height, game.rule)
+        limits, arrival_s = _limits(time_s), engine.clock.now_s()
+        return self._watched(lambda stop: engine.swap2(game.points, limits, arrival_s, stop=stop))
+
+    def review(
+        self, game: Game, time_s: float, on_move: Callable[[ReviewedMove], None]
+    ) -> Thought[list[ReviewedMove]]:
+        """Judge every move of the game at full strength; `on_move` is called in another thread."""
+        engine, record = self.engine(STRONGEST), game.record(("black", "white"))
+        return self._watched(lambda stop: review(engine, record, _limits(time_s), on_move, stop))
+
+    def close(self) -> None:
+        """Give memory back."""
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+
+    def _placed(self, game: Game, level: int) -> Engine:
+        engine = self.engine(level)
+        engine.new_game(game.board.width, game.board.height, game.rule)
+        engine.set_position(game.stones, game.board.to_move)
+        return engine
+
+    def _watched(self, work: Callable[[threading.Event], T]) -> Thought[T]:
+        """Run work in a thread, so that this one can hear Ctrl-C and show the time."""
+        stop = threading.Event()
+        outcome: list[T] = []
+        failure: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                outcome.append(work(stop))
+            except BaseException as error:
+                failure.append(error)
+
+        clock = self.engine(STRONGEST).clock
+        began_s = clock.now_s()
+        thread = threading.Thread(target=run, name="thinking", daemon=True)
+        with _ctrl_c_sets(stop):
+            thread.start()
+            while thread.is_alive():
+                thread.join(TICK_S)
+                if thread.is_alive():
+                    self._tick(clock.now_s() - began_s)
+        if failure:
+            raise failure[0]
+        return Thought(outcome[0], stop.is_set(), clock.now_s() - began_s)
+
+
+@contextmanager
+def _ctrl_c_sets(stop: threading.Event) -> Iterator[None]:
+    """Turn Ctrl-C into a request while something is thought about."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: stop.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _limits(time_s: float) -> SearchLimits:
+    return SearchLimits(turn_ms=max(1, round(1000 * time_s)))
