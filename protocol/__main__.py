@@ -14,12 +14,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from protocol import __version__
 from protocol.streams import Ended, Line, Reader, Writer
 from protocol.text import error
 
+if TYPE_CHECKING:
+    from engine.config import EngineConfig
+
+PROGRAM = "pbrain-tengen"
+PLAY = "--play"
 BAD_START = 2
 """Exit status when the brain cannot start."""
 PATIENCE_S = 3.0
@@ -46,6 +51,7 @@ class Options:
     log: str | None = None
     settings: tuple[str, ...] = ()
     dialect: Dialect | None = None
+    self_check: bool = False
 
 
 def parse_arguments(arguments: Sequence[str]) -> Options:
@@ -64,7 +70,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
             raise StartError(f"{message} (see --help)")
 
     parser = Arguments(
-        prog="pbrain-tengen",
+        prog=PROGRAM,
         description="A gomoku brain that speaks the Gomocup protocol on standard input and output.",
         epilog="Standard output carries protocol lines only. Everything else goes to the log file.",
     )
@@ -79,20 +85,35 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         "--dialect", choices=("auto", "gomocup", "yixin"), default="auto",
         help="yixin: rule 2 is renju, rectangles are row,column; auto (default): yixin after YXSHOWINFO",
     )
+    parser.add_argument(
+        "--self-check", action="store_true",
+        help="tell whether net, kernel, clock and memory work on this machine, then stop",
+    )
+    parser.add_argument(
+        "--play", action="store_true",
+        help="play a game at the terminal; must come first, `--play --help` lists what may follow",
+    )
     parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
     found = parser.parse_args(arguments)
+    if found.play:
+        raise StartError("--play must be the first argument")
     dialect = None if found.dialect == "auto" else found.dialect
-    return Options(found.net, found.config, found.log, tuple(found.settings), dialect)
+    return Options(found.net, found.config, found.log, tuple(found.settings), dialect, found.self_check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the brain until its input ends; return the exit status."""
+    """Run the brain until its input ends, or what the arguments ask for; return the exit status."""
     problem: StartError | None = None
     options = Options()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == [PLAY]:
+        return _for_a_person(lambda: _play(arguments[1:]))
     try:
-        options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        options = parse_arguments(arguments)
     except StartError as refusal:
         problem = refusal
+    if options.self_check:
+        return _for_a_person(lambda: _self_check(options))
     try:
         log_fd = _open_log(options.log)
     except StartError as refusal:
@@ -117,6 +138,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _for_a_person(program: Callable[[], int]) -> int:
+    """Run something that is no brain, on the terminal; return the exit status."""
+    _keep_to_one_thread()
+    try:
+        return program()
+    except ImportError as failure:
+        print(f"{PROGRAM}: {_why(failure)}", file=sys.stderr)
+        return BAD_START
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+
+
+def _play(arguments: Sequence[str]) -> int:
+    from engine.play.cli import main as play
+
+    return play(arguments)
+
+
+def _self_check(options: Options) -> int:
+    from engine.errors import EngineError
+    from engine.selfcheck import run
+
+    try:
+        print(f"Tengen {__version__}, Python {sys.version.split()[0]}, {sys.platform}")
+        return run(_configuration(options), lambda line: print(line, flush=True))
+    except EngineError as failure:
+        print(f"{PROGRAM}: {failure}", file=sys.stderr)
+        return BAD_START
+
+
+def _configuration(options: Options) -> EngineConfig:
+    from engine.config import load_config
+
+    net = (f"net={options.net}",) if options.net is not None else ()
+    return load_config(options.config or _settings_beside_program(), (*options.settings, *net))
+
+
+def _why(failure: Exception) -> str:
+    """Return why the program cannot start; says what to do where a part of it is missing."""
+    reason = str(failure) or repr(failure)
+    if not isinstance(failure, ImportError):
+        return reason
+    way_out = "unpack the whole zip again" if getattr(sys, "frozen", False) else "run `make brain`"
+    return f"a part of the program is missing or damaged ({reason}); {way_out}"
+
+
 def _serve(
     options: Options,
     reader: Reader,
@@ -128,19 +197,16 @@ def _serve(
     import traceback
 
     try:
-        from engine.config import load_config
         from engine.engine import Engine
         from protocol.loop import Loop
         from protocol.searcher import Searcher
         from protocol.session import Session
 
-        net = (f"net={options.net}",) if options.net is not None else ()
-        config = load_config(options.config or _settings_beside_program(), (*options.settings, *net))
-        engine = Engine(config, log=log)
+        engine = Engine(_configuration(options), log=log)
         engine.warm_up()
     except Exception as failure:
         log(traceback.format_exc())
-        raise StartError(str(failure) or repr(failure)) from failure
+        raise StartError(_why(failure)) from failure
     reader.loaded.set()
     gc.collect()
     gc.freeze()  # what is loaded by now lives as long as the process
@@ -174,10 +240,14 @@ def _open_log(path: str | None) -> int:
         raise StartError(f"cannot write the log file {path}: {error.strerror}") from error
 
 
-def _take_over_streams(log_fd: int) -> int:
-    """Point file descriptors 1 and 2 away from the manager; return a private one of standard output."""
+def _keep_to_one_thread() -> None:
     for name in _ONE_THREAD:
         os.environ[name] = "1"
+
+
+def _take_over_streams(log_fd: int) -> int:
+    """Point file descriptors 1 and 2 away from the manager; return a private one of standard output."""
+    _keep_to_one_thread()
     output_fd = os.dup(1) if _is_open(1) else os.open(os.devnull, os.O_WRONLY)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -217,7 +287,7 @@ def _complain(
     """Say once why the brain cannot start: to a person, and to a manager as the answer that it waits for."""
     if terminal_fd is not None and not _same_file(terminal_fd, output_fd):
         with contextlib.suppress(OSError):
-            os.write(terminal_fd, f"pbrain-tengen: {reason}\n".encode("utf-8", "replace"))
+            os.write(terminal_fd, f"{PROGRAM}: {reason}\n".encode("utf-8", "replace"))
         if os.isatty(0):
             return
     give_up_s = time.monotonic() + PATIENCE_S
