@@ -88,14 +88,15 @@ def review_game(session: Session, command: Command) -> None:
         raise PositionError("no moves to look back at yet")
     judged: list[ReviewedMove] = []
     session.judged = judged
-    thought = session.thinker.review(
-        game, max(SHORTEST_S, REVIEW_SHARE * session.table.time_s), judged.append
-    )
-    session.judged = None
+    time_s = max(SHORTEST_S, REVIEW_SHARE * session.table.time_s)
+    try:
+        thought = session.thinker.review(game, time_s, judged.append)
+    finally:
+        session.judged = None
     session.screen.clear_progress()
     width = game.board.width
     entries = [line_of(move, width) for move in thought.value]
-    page = ["The game, move by move: win rate of black (X) after the move; ? a mistake, ?? a blunder.", ""]
+    page = ["Black's win rate after each move (X black, O white); ? mistake, ?? blunder", ""]
     page += columns([entry.split(",")[0] for entry in entries], session.screen.console.width - 1)
     page.append("")
     for move in worst(thought.value):

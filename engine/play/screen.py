@@ -141,7 +141,7 @@ class Screen:
         lines = [Text(" " * _LABEL + letters)]
         forbidden = set(board.forbidden_points()) if board.to_move == 0 and not game.over else set()
         for y in range(board.height):
-            line = Text(f"{y + 1:3d} ")
+            line = Text(f"{y + 1:3d}").append(" ", _WOOD)
             for x in range(board.width):
                 point = y * board.width + x
                 line.append(*self._cell(view, point, forbidden))

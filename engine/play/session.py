@@ -15,7 +15,7 @@ from engine.play.table import Table
 from engine.play.terminal import Lines
 from engine.play.thinking import Thinker
 from engine.review import ReviewedMove
-from engine.rules.geometry import format_move, format_moves
+from engine.rules.geometry import format_move
 
 LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
 
@@ -66,8 +66,8 @@ class Session:
                 if self._asked_to_leave:
                     break
                 self._asked_to_leave = True
+                self.say("" if self.engine_is_due else LEAVE_HINT)
                 self.paused = self.paused or self.engine_is_due
-                self.say(LEAVE_HINT)
             except EngineError as error:
                 self.say(str(error), bad=True)
                 self.paused = True
@@ -130,7 +130,7 @@ class Session:
         if game.over:
             return f"{game.result} `new` plays again, `analyse all` looks back, `save FILE` keeps it."
         if self.opening is not None:
-            return self.opening.question
+            return f"swap2: {self.opening.question}"
         side = COLOURS[game.board.to_move]
         if self.engine_is_due:
             return f"{side} (level {self.table.levels[game.board.to_move]}) thinks; Ctrl-C: move now"
@@ -195,7 +195,8 @@ class Session:
                 self.say(f"the engine takes white and plays {format_move(int(answer[0]), game.board.width)}")
         else:
             self.put_opening([int(point) for point in answer])
-            self.say(f"the engine puts {format_moves(game.points, game.board.width)}. {opening.question}")
+            stones = " ".join(format_move(point, game.board.width) for point in self.game.points)
+            self.say(f"the engine puts {stones}; {opening.question}")
 
     def put_opening(self, points: Sequence[int]) -> None:
         """Put stones of a swap2 opening.

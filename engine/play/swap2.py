@@ -38,7 +38,7 @@ class Swap2:
         """What the chooser is asked."""
         if self.stones < OFFERED:
             left = OFFERED - self.stones
-            return f"swap2: put {left} more stone{'s' * (left > 1)} (black, white, black), such as h8 i9 g7"
+            return f"put {left} more stone{'s' * (left > 1)} (black, white, black)"
         if self.stones == OFFERED:
-            return "swap2: take `black` or `white`, or put two stones (white, black), such as h8 i9"
-        return "swap2: take `black` or `white`"
+            return "take `black` or `white`, or put two stones"
+        return "take `black` or `white`"

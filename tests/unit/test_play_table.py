@@ -25,7 +25,7 @@ from engine.play.swap2 import Swap2
 from engine.play.table import HUMANS, Table
 from engine.play.terminal import MAX_LINE, Lines
 from engine.play.thinking import Thinker
-from engine.rules.geometry import parse_move, parse_moves
+from engine.rules.geometry import format_move, parse_move, parse_moves
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -338,7 +338,7 @@ def test_hint_and_analysis_speak_of_the_position(play):
 
 def test_looking_back_names_the_losing_move(play):
     _, text = play("analyse all", "", game=game_of("e5d5f5a1g5a3h5a5i5", 9, 9), humans="both")
-    assert "win rate of black" in text and "9 X i5  100.0%" in text and "lost most with" in text
+    assert "Black's win rate" in text and "9 X i5  100.0%" in text and "lost most with" in text
     _, text = play("analyse all")
     assert "no moves to look back at" in text
 
@@ -378,7 +378,7 @@ def test_a_watched_game_pauses_for_commands(play):
     session = Session(Game(9, 9), Table(HUMANS["none"], (10, 10), 0.05), thinker, screen, sleep=Impatient())
     assert session.run(Script("undo", "board")) == 0
     assert len(session.game.points) == 2 and session.paused
-    assert "to move; `go` plays on" in out.getvalue()
+    assert "to move; `go` plays on" in out.getvalue() and "leave?" not in out.getvalue()
 
 
 def test_swap2_with_the_engine_second(play):
@@ -392,7 +392,8 @@ def test_swap2_with_the_engine_second(play):
 def test_swap2_with_the_engine_first(play):
     for answer, humans, stones in (("white", "white", 3), ("black", "black", 4), ("i9", "white", 5)):
         session, text = play(answer, humans="white", swap2=True)
-        assert "the engine puts" in text and "take `black` or `white`" in text
+        shown = " ".join(format_move(point, 9) for point in session.game.points[:3])
+        assert f"the engine puts {shown}; take `black` or `white`, or put two stones" in text
         assert session.opening is None and session.table.humans == HUMANS[humans]
         assert len(session.game.points) == stones and session.game.opening_stones == 3
 
