@@ -11,6 +11,7 @@ steps into `engine/levels.py`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import math
@@ -163,11 +164,13 @@ def main(argv: list[str] | None = None) -> int:
         if min(args.games, args.top_simulations, args.jobs) < 1 or not jobs:
             raise ValueError("--games, --top-simulations and --jobs must be at least 1")
         scores: dict[tuple[int, int], Estimate] = {}
-        # Spawned, not forked: onnxruntime's threads do not survive a fork.
-        with ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn")) as pool:
-            running = {meeting: pool.submit(_play, config) for meeting, config in jobs.items()}
-            for (low, high), job in running.items():
-                scores[low, high] = job.result()
+        with contextlib.ExitStack() as stack:
+            play = map
+            if args.jobs > 1:  # spawned, not forked: onnxruntime's threads do not survive a fork
+                pool = ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"))
+                play = stack.enter_context(pool).map
+            for (low, high), score in zip(jobs, play(_play, jobs.values()), strict=True):
+                scores[low, high] = score
                 print(f"level {high + 1} against {low + 1}: {scores[low, high]}", flush=True)
         text, suggested = report(levels, scores, args.top_simulations)
     except ValueError as error:
