@@ -70,7 +70,7 @@ class Session:
                 self.paused = self.paused or self.engine_is_due
             except EngineError as error:
                 self.say(str(error), bad=True)
-                self.paused = True
+                self.paused = self.paused or self.engine_is_due  # or it would fail again at once
         self.screen.end()
         return 0
 

@@ -391,7 +391,7 @@ def test_swap2_with_the_engine_second(play):
 
 def test_swap2_with_the_engine_first(play):
     for answer, humans, stones in (("white", "white", 3), ("black", "black", 4), ("i9", "white", 5)):
-        session, text = play(answer, humans="white", swap2=True)
+        session, text = play("nonsense", answer, humans="white", swap2=True)
         shown = " ".join(format_move(point, 9) for point in session.game.points[:3])
         assert f"the engine puts {shown}; take `black` or `white`, or put two stones" in text
         assert session.opening is None and session.table.humans == HUMANS[humans]
