@@ -16,8 +16,7 @@ from engine.levels import GOVERNED, STRONGEST, WEAKEST
 from engine.options import add_board_options, add_config_options, config_from
 
 MISSING = (
-    "error: the game at the terminal needs the package rich; get it with `make play`, "
-    'or `pip install "tengen[play]"`'
+    "error: the game at the terminal needs the package rich; get it with `make play`, or `pip install rich`"
 )
 
 
