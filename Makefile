@@ -11,21 +11,25 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h training/*.pyx)
 
-.PHONY: brain play test bench lint debug clean help
+.PHONY: brain play dist test bench lint debug clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
+	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
 	@echo "make test    set up everything, run the tests"
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
 	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
-	@echo "make clean   remove the kernel and the environment's stamps"
+	@echo "make clean   remove the kernel, the packed brain and the environment's stamps"
 
 brain: $(VENV)/brain.stamp
 	@$(PY) -m protocol $(ARGS)
 
 play: $(VENV)/play.stamp
 	@$(PY) -m engine play $(ARGS)
+
+dist: $(VENV)/dist.stamp
+	@$(PY) -m release.build $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(PY) -m pytest -q -n 2 -m "not alone" $(ARGS)
@@ -45,7 +49,7 @@ debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
 
 clean:
-	rm -rf build $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*.so engine/*.c engine/*/*.c training/*.c)
+	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*.so engine/*.c engine/*/*.c training/*.c)
 
 $(PY):
 	@echo "setting up $(VENV)" >&2
@@ -59,6 +63,11 @@ $(VENV)/brain.stamp: $(PY) constraints.txt pyproject.toml setup.py $(KERNEL)
 
 $(VENV)/play.stamp: $(VENV)/brain.stamp
 	@$(PIP) --no-build-isolation -e ".[play]" </dev/null >&2
+	@touch $@
+
+$(VENV)/dist.stamp: $(VENV)/play.stamp
+	@echo "installing what packing needs" >&2
+	@$(PIP) pyinstaller psutil </dev/null >&2
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/brain.stamp

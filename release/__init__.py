@@ -1,0 +1,1 @@
+"""Building, checking and playing the packed brain; for maintainers, never packed itself."""

@@ -1,0 +1,144 @@
+"""What goes into the packed brain and what stays out. Used by `build.spec`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path, PurePath
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = "pbrain-tengen"
+"""Name of the executable (protocol: managers want the prefix pbrain-)."""
+PACKAGES = ("engine", "protocol")
+
+EXCLUDED_MODULES = (
+    # ours, for developers
+    "training", "tests", "release",
+    # the tools of training and testing
+    "torch", "onnx", "pytest", "_pytest", "hypothesis", "psutil", "Cython", "setuptools", "pkg_resources",
+    "pip",
+    # parts of numpy that are imported on first use; nothing here uses them
+    "numpy.ctypeslib", "numpy.distutils", "numpy.f2py", "numpy.fft", "numpy.ma", "numpy.matlib",
+    "numpy.polynomial", "numpy.testing", "numpy.tests", "numpy._core.tests", "numpy._pyinstaller",
+    # tools around the runtime of nets
+    "onnxruntime.backend", "onnxruntime.datasets", "onnxruntime.quantization", "onnxruntime.tools",
+    "onnxruntime.transformers", "google",
+    # rich colours source code and markdown with these; the board needs neither
+    "IPython", "attr", "ipywidgets", "markdown_it", "mdurl", "pygments", "rich.markdown", "rich.progress",
+    "rich.syntax", "rich.traceback", "typing_extensions",
+    # the standard library: networks (and with them OpenSSL), windows, tests, tools
+    "_hashlib", "_ssl", "ssl", "_tkinter", "tkinter", "turtle", "unittest", "doctest", "pdb", "pydoc",
+    "pydoc_data", "lib2to3", "ensurepip", "idlelib", "distutils", "asyncio", "_asyncio", "multiprocessing",
+    "_multiprocessing", "sqlite3", "_sqlite3", "xmlrpc", "ftplib", "http", "smtplib", "socketserver",
+    "curses", "_curses", "dbm", "_dbm", "_gdbm", "bz2", "_bz2", "lzma", "_lzma",
+    "_csv", "_pydecimal", "configparser", "csv", "email", "getopt", "gzip", "importlib.metadata",
+    "importlib.resources", "mimetypes", "py_compile", "quopri", "stringprep", "tarfile", "unicodedata",
+    "urllib.error", "urllib.request", "urllib.response", "zipfile",
+    # line editing in a terminal; its licence (GPL) would bind the whole package
+    "readline",
+)  # fmt: skip
+"""Modules that the program never imports; a test plays games with what is left."""
+
+LATE_MODULES = ("numpy.random", "secrets")
+"""Imported by compiled code only, where PyInstaller does not look."""
+PLAY_MODULES = ("rich.console", "rich.control", "rich.segment", "rich.text")
+"""What the game at the terminal needs beyond the engine; never imported by the brain."""
+
+_UNUSED_LIBRARIES = re.compile(
+    r"onnxruntime\.(dll|lib)|libonnxruntime\.so(\.[\d.]+)?|libonnxruntime(\.[\d.]+)?\.dylib"
+)
+"""The runtime of nets for C programs: the Python module has the whole of it inside of itself."""
+_OPENSSL = re.compile(r"lib(crypto|ssl)[-.].*")
+
+VC_RUNTIME = ("vcruntime140.dll", "vcruntime140_1.dll", "msvcp140.dll", "msvcp140_1.dll")
+"""Libraries of the Visual C++ runtime that a clean Windows may lack. onnxruntime needs all of them."""
+
+
+def modules_of(package: str, root: Path = ROOT) -> list[str]:
+    """Return the modules of a package in source form, compiled ones included, by dotted name."""
+    found = {
+        p.relative_to(root).with_suffix("")
+        for kind in ("*.py", "*.pyx")
+        for p in (root / package).rglob(kind)
+    }
+    names = (".".join(p.parts).removesuffix(".__init__") for p in found)
+    return sorted(names)
+
+
+def kernel_modules(root: Path = ROOT) -> list[str]:
+    """Return the compiled modules of the packed packages by dotted name."""
+    paths = (p.relative_to(root).with_suffix("") for name in PACKAGES for p in (root / name).rglob("*.pyx"))
+    return sorted(".".join(p.parts) for p in paths)
+
+
+def hidden_modules(root: Path = ROOT) -> list[str]:
+    """Return every module of ours: many are imported late, or by compiled code, where no tool sees it.
+
+    Raises:
+        SystemExit: a kernel module has not been compiled for this Python.
+    """
+    for name in kernel_modules(root):
+        stem = root.joinpath(*name.split("."))
+        if not any(stem.with_name(stem.name + suffix).is_file() for suffix in EXTENSION_SUFFIXES):
+            raise SystemExit(f"{name} is not compiled for this Python; run `make brain` first")
+    return [name for package in PACKAGES for name in modules_of(package, root)]
+
+
+def net_files(root: Path = ROOT) -> list[tuple[str, str]]:
+    """Return (file, folder in the package) of the default net and of the note that names it.
+
+    Raises:
+        SystemExit: one of them is missing.
+    """
+    nets = root / "engine" / "nets"
+    files = [nets / "default.txt", default_net(root)]
+    for file in files:
+        if not file.is_file():
+            raise SystemExit(f"{file} is missing")
+    return [(str(file), "engine/nets") for file in files]
+
+
+def default_net(root: Path = ROOT) -> Path:
+    """Return the file of the net that plays unless somebody names another."""
+    nets = root / "engine" / "nets"
+    return nets / (nets / "default.txt").read_text(encoding="utf-8").strip()
+
+
+def net_card(net: Path) -> Path:
+    """Return the card of a net: `name.md` for `name.int8.onnx`, `name.fp32.onnx` and `name.onnx`."""
+    return net.with_name(re.sub(r"(\.int8|\.fp32)?\.onnx$", ".md", net.name))
+
+
+def keep(destination: str) -> bool:
+    """Return whether a library belongs into the package, by the path that it would get there."""
+    name = PurePath(destination.replace("\\", "/")).name
+    return not (_UNUSED_LIBRARIES.fullmatch(name) or _OPENSSL.fullmatch(name))
+
+
+def vc_runtime(folders: Iterable[Path], is_there: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """Return (file, folder in the package) of the Visual C++ libraries that the package still lacks.
+
+    Args:
+        folders: where to look, best first.
+        is_there: whether a library of this name has been found already.
+
+    Raises:
+        SystemExit: one is nowhere.
+    """
+    searched = list(folders)
+    missing = []
+    for name in VC_RUNTIME:
+        if is_there(name):
+            continue
+        homes = [folder / name for folder in searched if (folder / name).is_file()]
+        if not homes:
+            raise SystemExit(f"{name} is in none of {', '.join(map(str, searched))}")
+        missing.append((str(homes[0]), "."))
+    return missing
+
+
+def is_windows() -> bool:
+    """Return whether the package is for Windows."""
+    return sys.platform == "win32"

@@ -1,0 +1,74 @@
+"""The texts that go into the zip beside the program: readme, net card, licences of what is inside."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from importlib import metadata
+from pathlib import Path
+
+from release.contents import PROGRAM, ROOT, default_net, net_card
+
+PACKED = ("numpy", "onnxruntime", "rich", "pyinstaller")
+"""Distributions of which parts are packed; PyInstaller gives the start program."""
+_LICENCE = re.compile(r"(licen[cs]e|copying|notice|thirdpartynotices)[^/]*", re.IGNORECASE)
+
+
+def texts(version: str) -> dict[str, str | bytes]:
+    """Return name in the zip -> content.
+
+    Raises:
+        SystemExit: the licence of a packed program is not found.
+    """
+    found: dict[str, str | bytes] = {
+        "README.txt": readme(version),
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "NET.md": net_card(default_net()).read_bytes(),
+        "LICENSES/Python.txt": python_licence().read_bytes(),
+    }
+    for name in PACKED:
+        for title, path in licence_files(name).items():
+            found[f"LICENSES/{name}/{title}"] = path.read_bytes()
+    return found
+
+
+def readme(version: str) -> str:
+    """Return the readme for players, with the names that the platform uses and its line ends."""
+    exe = f"{PROGRAM}.exe" if sys.platform == "win32" else PROGRAM
+    text = (Path(__file__).parent / "README.txt").read_text(encoding="utf-8")
+    run = exe if sys.platform == "win32" else f"./{exe}"
+    for mark, value in (("@VERSION@", version), ("@EXE@", exe), ("@RUN@", run)):
+        text = text.replace(mark, value)
+    return text.replace("\n", "\r\n") if sys.platform == "win32" else text
+
+
+def licence_files(name: str) -> dict[str, Path]:
+    """Return title -> file of the licences of an installed distribution, at its top or in its metadata.
+
+    Raises:
+        SystemExit: it has none.
+    """
+    found = {}
+    for file in metadata.distribution(name).files or ():
+        inside = file.parts[1:]
+        at_top = len(inside) == 1 or ".dist-info" in file.parts[0]
+        if at_top and _LICENCE.fullmatch(file.name):
+            title = "-".join(part for part in inside if part.lower() != "licenses")
+            found[title] = Path(str(file.locate()))
+    if not found:
+        raise SystemExit(f"no licence of {name} found")
+    return found
+
+
+def python_licence() -> Path:
+    """Return the licence of the running Python.
+
+    Raises:
+        SystemExit: it is not where installations of Python keep it.
+    """
+    homes = (Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")))
+    for path in (home / "LICENSE.txt" for home in homes):
+        if path.is_file():
+            return path
+    raise SystemExit(f"no LICENSE.txt of Python in {' or '.join(map(str, homes))}")
