@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.config import EngineConfig
+from engine.errors import EngineError
 from engine.memory import UNLIMITED_BYTES, private_bytes
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ def findings(config: EngineConfig) -> Iterator[Finding]:
         try:
             yield Finding(name, True, check())
         except Exception as failure:
-            yield Finding(name, False, str(failure) or repr(failure))
+            cause: BaseException = failure
+            while cause.__cause__ is not None:  # what libraries wrap around it is long and knows less
+                cause = cause.__cause__
+            text = str(failure if isinstance(failure, EngineError) else cause)
+            yield Finding(name, False, " ".join(text.split()) or repr(cause))
 
 
 def kernel() -> str:

@@ -179,9 +179,12 @@ def _configuration(options: Options) -> EngineConfig:
 
 def _why(failure: Exception) -> str:
     """Return why the program cannot start; says what to do where a part of it is missing."""
-    reason = str(failure) or repr(failure)
     if not isinstance(failure, ImportError):
-        return reason
+        return str(failure) or repr(failure)
+    cause: BaseException = failure
+    while cause.__cause__ is not None:  # numpy wraps a page of advice around it
+        cause = cause.__cause__
+    reason = " ".join(str(cause).split()) or repr(cause)
     way_out = "unpack the whole zip again" if getattr(sys, "frozen", False) else "run `make brain`"
     return f"a part of the program is missing or damaged ({reason}); {way_out}"
 
