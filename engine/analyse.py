@@ -84,11 +84,12 @@ def _run_game(args: argparse.Namespace) -> int:
             print(line_of(move, game.width), flush=True)
 
     moves = review(engine, game, _limits(args, 1.0), show)
+    net = engine.net_name
     engine.close()
     if args.json:
         print(json.dumps([dataclasses.asdict(move) | {"fall": move.fall} for move in moves], indent=2))
         return 0
-    print(f"\n{len(moves)} moves; the win rate is black's, after the move, by {engine.config.net}")
+    print(f"\n{len(moves)} moves; the win rate is black's, after the move, by {net}")
     for move in worst(moves):
         side = ("black", "white")[move.colour]
         print(f"{side} lost most with {line_of(move, game.width).strip()}")
