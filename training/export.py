@@ -11,25 +11,23 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from engine.encoding import FEATURE_VERSION
 from engine.evaluator.check import canary_batches, check_evaluator
 from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from engine.rules.rule import Rule
-from training.graph import Range, build
+from training.graph import build
 from training.network import Network
+from training.quantise import calibrate
 
 Planes = npt.NDArray[np.float32]
-_BINS = 4096
 
 
 class ExportError(RuntimeError):
@@ -93,74 +91,6 @@ class Exported:
     differences: dict[str, float]
 
 
-class _Histogram:
-    """Range of one activation over all batches."""
-
-    def __init__(self) -> None:
-        self.low = self.high = 0.0
-        self._values: list[npt.NDArray[np.float32]] = []
-
-    def add(self, value: Tensor) -> None:
-        flat = value.detach().float().flatten()
-        self.low, self.high = min(self.low, float(flat.min())), max(self.high, float(flat.max()))
-        step = max(1, flat.numel() // 50_000)
-        self._values.append(flat[::step].numpy().copy())
-
-    def best(self) -> Range:
-        """Return the range with the least mean square error; the tails may be cut off."""
-        values = np.concatenate(self._values)
-        counts, edges = np.histogram(values, bins=_BINS, range=(self.low, max(self.high, self.low + 1e-3)))
-        middle = (edges[:-1] + edges[1:]) / 2
-        best, error = Range.of(self.low, self.high), np.inf
-        for share in np.linspace(0.4, 1.0, 61):
-            r = Range.of(self.low * share, self.high * share)
-            level = np.clip(np.rint(middle / r.scale) + r.zero, 0, 255)
-            e = float((counts * ((level - r.zero) * r.scale - middle) ** 2).sum())
-            if e < error:
-                best, error = r, e
-        return best
-
-
-def calibrate(model: Network, batches: Iterable[Planes]) -> dict[str, Range]:
-    """Return the uint8 range of every activation that `graph.build` quantises.
-
-    Args:
-        model: the net, on the CPU.
-        batches: planes float32 [B, C, H, W] of real positions.
-    """
-    seen: dict[str, _Histogram] = {}
-
-    def note(name: str, value: Tensor) -> None:
-        seen.setdefault(name, _Histogram()).add(value)
-
-    handles = [
-        model.stem.register_forward_hook(lambda m, i, o: note("trunk0", F.relu(o))),
-        model.policy_out.register_forward_pre_hook(lambda m, i: note("policy_hidden", i[0])),
-        model.value_in.register_forward_hook(lambda m, i, o: note("value_board", F.relu(o))),
-    ]
-    for k, block in enumerate(model.blocks):
-        handles += [
-            block.register_forward_hook(lambda m, i, o, k=k: note(f"trunk{k + 1}", o)),
-            block.second.register_forward_pre_hook(lambda m, i, k=k: note(f"b{k}.middle", i[0])),
-            block.second.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.branch", o)),
-        ]
-        if block.pool is not None:
-            handles += [
-                block.first.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.before_pool", o)),
-                block.pool.register_forward_hook(lambda m, i, o, k=k: note(f"b{k}.pool_bias", o)),
-            ]
-    try:
-        with torch.inference_mode():
-            for planes in batches:
-                model(torch.from_numpy(planes))
-    finally:
-        for handle in handles:
-            handle.remove()
-    if not seen:
-        raise ExportError("no positions to calibrate on")
-    return {"input": Range(1.0, 0), **{name: histogram.best() for name, histogram in seen.items()}}
-
-
 def weights_digest(model: Network) -> str:
     """Return eight hex digits that name the weights."""
     digest = hashlib.blake2b(digest_size=4)
@@ -204,13 +134,13 @@ def export_net(
     net_id = f"{name}-{weights_digest(model)}"
     cut = max(1, len(calibration) * 3 // 4)
     fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
-    ranges = calibrate(model, fit)
+    quantisation = calibrate(model, fit)
     paths = {p: folder / f"{name}.{p}.onnx" for p in ("fp32", "int8")}
     temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
     try:
         for precision, path in temporary.items():
             metadata = _metadata(model, net_id, precision, origin)
-            built = build(model, metadata, ranges if precision == "int8" else None)
+            built = build(model, metadata, quantisation if precision == "int8" else None)
             path.write_bytes(built.SerializeToString())
         differences = compare(model, temporary["fp32"], temporary["int8"], held)
         _refuse(differences, tolerances)

@@ -2,7 +2,8 @@
 
 Written by hand rather than traced, so that every node is there for a reason: weights are folded, and in int8
 each QuantizeLinear / DequantizeLinear pair stands where onnxruntime can fuse it. The scheme is static QDQ:
-uint8 activations, int8 weights a channel in 7 bits (so that AVX2 machines do not saturate), int32 biases.
+uint8 activations, int8 weights a channel in 7 bits (so that AVX2 machines do not saturate; 8 in the stem),
+int32 biases.
 A ReLU in front of a quantisation to uint8 with zero point 0 is that quantisation itself, so the int8 graph
 has none. The stem sees planes of 0 and 1, which scale 1 keeps exactly.
 
@@ -12,7 +13,6 @@ Shapes: `B` batch, `H` `W` board, `D` trunk channels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,36 +21,21 @@ from onnx import TensorProto, helper, numpy_helper
 
 from engine.encoding import N_PLANES
 from training.network import REFERENCE_AREA, Network
+from training.quantise import Quantisation
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
 IR_VERSION = 10
-_WEIGHT_LEVELS = 63  # 7 bits: 2 * 255 * 63 fits int16, where AVX2 adds pairs of products
 
 Array = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Scale and zero point of a uint8 activation."""
-
-    scale: float
-    zero: int
-
-    @staticmethod
-    def of(low: float, high: float) -> Range:
-        """Return the range that covers low..high and has an exact 0."""
-        low, high = min(low, 0.0), max(high, 1e-3)
-        scale = (high - low) / 255
-        return Range(scale, round(-low / scale))
 
 
 class _Graph:
     """Nodes and initialisers under construction. A tensor is its name."""
 
-    def __init__(self, ranges: Mapping[str, Range] | None) -> None:
+    def __init__(self, quantisation: Quantisation | None) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.initialisers: list[onnx.TensorProto] = []
-        self.ranges = ranges
+        self.quantisation = quantisation
 
     def constant(self, name: str, value: npt.NDArray[np.generic]) -> str:
         self.initialisers.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
@@ -62,9 +47,9 @@ class _Graph:
 
     def quantised(self, tensor: str, name: str, relu: bool = False) -> str:
         """Pass an activation through uint8 (int8 graph) or a ReLU where one belongs (fp32 graph)."""
-        if self.ranges is None:
+        if self.quantisation is None:
             return self.node("Relu", [tensor], name) if relu else tensor
-        r = self.ranges[name]
+        r = self.quantisation.ranges[name]
         assert r.zero == 0 or not relu
         scale = self.constant(f"{name}.scale", np.float32(r.scale))
         zero = self.constant(f"{name}.zero", np.uint8(r.zero))
@@ -74,15 +59,15 @@ class _Graph:
     def convolution(self, x: str, name: str, weight: Array, bias: Array, x_range: str) -> str:
         """Add a same-padded convolution; `x_range` names the range of its input for int8."""
         pad = weight.shape[2] // 2
-        if self.ranges is None:
+        if self.quantisation is None:
             w, b = self.constant(f"{name}.weight", weight), self.constant(f"{name}.bias", bias)
         else:
-            scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-6) / _WEIGHT_LEVELS
-            scale = scale.astype(np.float32)
-            levels = np.rint(weight / scale[:, None, None, None]).astype(np.int8)
-            w = self._dequantised(f"{name}.weight", levels, scale)
-            bias_scale = (scale * np.float32(self.ranges[x_range].scale)).astype(np.float32)
-            b = self._dequantised(f"{name}.bias", np.rint(bias / bias_scale).astype(np.int32), bias_scale)
+            rounded = self.quantisation.convolutions[name]
+            w = self._dequantised(f"{name}.weight", rounded.levels, rounded.scale)
+            input_scale = np.float32(self.quantisation.ranges[x_range].scale)
+            bias_scale = (rounded.scale * input_scale).astype(np.float32)
+            levels = np.rint(rounded.bias / bias_scale).astype(np.int32)
+            b = self._dequantised(f"{name}.bias", levels, bias_scale)
         return self.node(
             "Conv", [x, w, b], f"{name}.conv", kernel_shape=list(weight.shape[2:]), pads=[pad] * 4
         )
@@ -115,15 +100,15 @@ def _numpy(tensor: object) -> Array:
     return tensor.detach().float().cpu().numpy()  # type: ignore[attr-defined,no-any-return]
 
 
-def build(model: Network, metadata: Mapping[str, str], ranges: Mapping[str, Range] | None) -> onnx.ModelProto:
+def build(model: Network, metadata: Mapping[str, str], quantisation: Quantisation | None) -> onnx.ModelProto:
     """Return the ONNX model of a net.
 
     Args:
         model: the net; its state is read, not changed.
         metadata: metadata properties of the file.
-        ranges: None for fp32; for int8 the range of each activation, named as by `activations`.
+        quantisation: None for fp32; for int8 what `quantise.calibrate` found.
     """
-    g = _Graph(ranges)
+    g = _Graph(quantisation)
     x = g.quantised("planes", "input")
     x = g.convolution(x, "stem", _numpy(model.stem.weight), _numpy(model.stem.bias), "input")
     x = g.quantised(x, "trunk0", relu=True)

@@ -15,13 +15,13 @@ from training.export import (
     ExportError,
     Origin,
     Tolerances,
-    calibrate,
     compare,
     export_net,
     weights_digest,
 )
-from training.graph import Range, build
+from training.graph import build
 from training.network import Network
+from training.quantise import STEM_LEVELS, WEIGHT_LEVELS, Range, calibrate, round_convolution
 
 CONFIG = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 ORIGIN = Origin(
@@ -99,9 +99,11 @@ def test_int8_is_static_qdq_with_unsigned_activations_and_seven_bit_weights(expo
     zeros = [values[n.input[2]] for n in graph.node if n.op_type == "QuantizeLinear"]
     assert zeros
     assert all(z.dtype == np.uint8 for z in zeros)
-    levels = [v for name, v in values.items() if name.endswith("weight.levels")]
+    levels = {name: v for name, v in values.items() if name.endswith("weight.levels")}
     assert len(levels) == 7  # stem, four in blocks, the inputs of both heads
-    assert all(v.dtype == np.int8 and np.abs(v).max() == 63 for v in levels)
+    for name, v in levels.items():
+        most = STEM_LEVELS if name.startswith("stem") else WEIGHT_LEVELS
+        assert v.dtype == np.int8 and most - 10 < np.abs(v.astype(int)).max() <= most
     last = next(n for n in graph.node if n.output[0] == "policy_column")
     assert values[last.input[1]].dtype == np.float32
     convolutions = [n for n in graph.node if n.op_type == "Conv"]
@@ -125,14 +127,35 @@ def test_every_convolution_and_addition_runs_in_integers(model, exported, tmp_pa
 
 
 def test_calibration_names_every_activation_and_leaves_no_hooks(model):
-    ranges = calibrate(model, POSITIONS[:1])
-    build(model, {}, ranges)
+    quantisation = calibrate(model, POSITIONS[:1])
+    build(model, {}, quantisation)
+    ranges = quantisation.ranges
     assert ranges["input"] == Range(1.0, 0)
     assert ranges["trunk1"].zero == 0
     assert 0 < ranges["b0.branch"].zero < 255
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
-    with pytest.raises(ExportError, match="no positions"):
+    with pytest.raises(ValueError, match="no positions"):
         calibrate(model, [])
+
+
+def test_rounding_keeps_the_outputs_better_than_rounding_to_nearest():
+    """On inputs that go together, as a plane that is 1 everywhere does with others."""
+    rng = np.random.default_rng(4)
+    weight, bias = rng.normal(size=(8, 6, 3, 3)).astype(np.float32), rng.normal(size=8).astype(np.float32)
+    x = (rng.random((2000, 54)) < 0.2).astype(np.float64)
+    x[:, ::6] = 1
+    x[:, 1::6] = x[:, 2::6]
+    inputs = np.hstack([x, np.ones((len(x), 1))])
+    exact = x @ weight.reshape(8, -1).T + bias
+    rounded = round_convolution(weight, bias, inputs.T @ inputs, 20)
+    assert rounded.levels.dtype == np.int8 and np.abs(rounded.levels.astype(int)).max() <= 20
+
+    def error(levels, new_bias) -> float:
+        out = x @ (levels * rounded.scale[:, None, None, None]).reshape(8, -1).T + new_bias
+        return float(np.abs(out - exact).mean())
+
+    nearest = np.rint(weight / rounded.scale[:, None, None, None])
+    assert error(rounded.levels, rounded.bias) < 0.5 * error(nearest, bias)
 
 
 @pytest.mark.parametrize(
