@@ -115,12 +115,12 @@ class MoveControl:
         return None
 
     def _unreachable(self, now_s: float, state: SearchState) -> bool:
-        """Whether more simulations would change nothing and the time is better saved.
+        """Whether more simulations would change nothing and what they cost is better saved.
 
-        Without a match clock nothing is saved, and the solver may still find that the choice loses: of the
-        threats that `tests.tactics.defence` puts, the only ones missed were cut short here.
+        Without a match clock or a limit of simulations nothing is saved: the search may still lower the value
+        of its choice, the solver may still find that it loses, and the tree is there for the next move.
         """
-        if state.simulations < FEW or (state.open_questions and not self._saves):
+        if state.simulations < FEW or not self._saves:
             return False
         return state.best_visits - state.second_visits > self._left(now_s, state)
 

@@ -197,7 +197,6 @@ class Search:
             state.best_q = tree.wdl[0] - tree.wdl[2]
         state.best_point = point
         state.single_move = state.proven is None and tree.open_moves() == 1
-        state.open_questions = self._prover is not None and self._prover.open
         state.pv_length = len(tree.pv())
 
     def result(self, state: SearchState, reason: str) -> SearchResult:

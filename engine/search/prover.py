@@ -64,11 +64,6 @@ class RootProver:
         self.line: tuple[int, ...] = ()
         """Proof line of a win that was found here."""
 
-    @property
-    def open(self) -> bool:
-        """Whether a question has no answer yet."""
-        return bool(self._questions) or self._next_check()[1] > 0
-
     def due(self, simulations: int) -> bool:
         """Return whether the solver has something to do now; the first round of questions always is."""
         if self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
@@ -77,7 +72,7 @@ class RootProver:
             return True
         if self._spent > self._nodes_a_simulation * simulations:
             return False
-        return self.open
+        return bool(self._questions) or self._next_check()[1] > 0
 
     def step(self, stops: Callable[[], bool]) -> None:
         """Ask one question and act on the answer.

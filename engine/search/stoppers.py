@@ -32,8 +32,6 @@ class SearchState:
     single_move: bool = False
     """Only one move is left to choose from (a forced block, or every other move is proven to lose)."""
     proven: Proof | None = None
-    open_questions: bool = False
-    """The solver still works on a question about this root: its answer may change the choice."""
     memory_full: bool = False
     """The tree has no room at all; simulations change nothing any more."""
     pv_length: int = 0

@@ -45,11 +45,12 @@ CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s":
         (SearchLimits(max_nodes=101), {}, None),
         (SearchLimits(max_depth=4), {"pv_length": 4}, "depth limit"),
         (SearchLimits(max_depth=4), {"pv_length": 3}, None),
-        (TURN, CLEAR, "unreachable"),
-        (TURN, {**CLEAR, "second_visits": 3000}, None),
-        (TURN, {**CLEAR, "simulations": 31}, None),
-        (TURN, {**CLEAR, "open_questions": True}, None),
-        (MATCH, {**CLEAR, "open_questions": True}, "unreachable"),
+        (TURN, CLEAR, None),
+        (MATCH, CLEAR, "unreachable"),
+        (MATCH, {**CLEAR, "second_visits": 3000}, None),
+        (MATCH, {**CLEAR, "simulations": 31}, None),
+        (SearchLimits(max_nodes=200), {"best_visits": 95}, None),
+        (SearchLimits(max_nodes=190), {"best_visits": 95}, "unreachable"),
     ],
 )
 def test_answers_by_state(limits, fields, reason) -> None:
@@ -58,7 +59,7 @@ def test_answers_by_state(limits, fields, reason) -> None:
 
 def test_nothing_ends_early_where_all_candidates_are_wanted() -> None:
     for fields in (CLEAR, {"single_move": True}):
-        assert control(early=False).should_stop(state(**fields)) is None
+        assert control(MATCH, early=False).should_stop(state(**fields)) is None
 
 
 def test_deadline_holds_on_a_clock_moved_by_hand() -> None:
