@@ -6,6 +6,7 @@ import dataclasses
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.encoding import encode
 from engine.evaluator.base import Evaluator
@@ -13,20 +14,35 @@ from engine.fallback import result_of
 from engine.rules._board import Board
 from engine.search.result import SearchResult
 
+SIGHT = 2
+"""Cells around the stones that a first glance takes in (derived: what matters lies there; a warm draw over
+the whole board would mostly fall on points that nobody looks at)."""
+
 
 def first_sight(board: Board, evaluator: Evaluator, temperature: float, generator: Random) -> SearchResult:
     """Draw a legal move with chances `prior^(1/temperature)`, without a look at fives, blocks or replies.
 
     Args:
-        board: a position with legal moves.
+        board: a position with legal moves; those near a stone are preferred to all others.
         evaluator: asked once.
         temperature: less than 1 counts as 1.
     """
     logits, _ = evaluator.evaluate(encode(board)[np.newaxis], np.array([board.hash], np.uint64))
     points = board.legal_points()
+    near = _near(board)
+    points = [p for p in points if near[p]] or points
     scaled = logits[0, points].astype(np.float64) / max(1.0, temperature)
     weights = np.exp(scaled - scaled.max())
     return result_of(generator.choices(points, weights.tolist())[0], "first sight")
+
+
+def _near(board: Board) -> npt.NDArray[np.bool_]:
+    """Return for each point whether a stone stands within SIGHT cells, bool [A]."""
+    near = np.zeros((board.height, board.width), bool)
+    for point, _ in board.stones():
+        y, x = divmod(point, board.width)
+        near[max(0, y - SIGHT) : y + SIGHT + 1, max(0, x - SIGHT) : x + SIGHT + 1] = True
+    return near.ravel()
 
 
 def draw_move(result: SearchResult, temperature: float, generator: Random) -> SearchResult:

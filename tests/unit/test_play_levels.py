@@ -70,7 +70,7 @@ def test_mistakes_overlook_a_block():
     assert {r.point for r in moves_of(make(0.0))} == {block}
     half = [r.stop_reason == "forced block" for r in moves_of(make(0.5))]
     assert 8 <= sum(half) <= 32
-    assert len({r.point for r in moves_of(make(1.0))}) > 20  # even priors: any point
+    assert len({r.point for r in moves_of(make(1.0))}) > 10  # even priors: any point near the stones
 
 
 def test_first_sight_draws_legal_moves_by_priors():
@@ -78,11 +78,11 @@ def test_first_sight_draws_legal_moves_by_priors():
         def evaluate(self, planes, keys):
             logits, wdl = super().evaluate(planes, keys)
             logits[0, :] = -50
-            logits[0, [0, 1, 112]] = np.log([0.2, 0.8, 100])  # the last one is taken
+            logits[0, [0, 1, 16, 100]] = np.log([0.2, 0.8, 100, 100])  # taken, far from the stones
             return logits, wdl
 
     board = Board(15, 15, 0)
-    board.place(112)
+    board.place(16)
     generator = Random(1)
     drawn = [first_sight(board, Judge(), 1.0, generator).point for _ in range(1000)]
     assert sum(drawn) / 1000 == pytest.approx(0.8, abs=0.05)
