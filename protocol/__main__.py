@@ -119,11 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StartError as refusal:
         problem, log_fd = problem or refusal, os.open(os.devnull, os.O_WRONLY)
     terminal_fd = os.dup(2) if _is_open(2) else None
-    output_fd = _take_over_streams(log_fd)
+    input_fd, output_fd = _take_over_streams(log_fd)
     log = _logger(bool(options.log) and problem is None)
     writer = Writer(output_fd, log if options.log else None)
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
-    reader = Reader(0, events)
+    reader = Reader(input_fd, events)
     reader.start()
     try:
         if problem is not None:
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StartError as refusal:
         reader.loaded.set()
         log(f"cannot start: {refusal}")
-        _complain(str(refusal), writer, events, terminal_fd, output_fd)
+        _complain(str(refusal), writer, events, terminal_fd, output_fd, person=os.isatty(input_fd))
         return BAD_START
     except KeyboardInterrupt:
         return 130
@@ -248,23 +248,30 @@ def _keep_to_one_thread() -> None:
         os.environ[name] = "1"
 
 
-def _take_over_streams(log_fd: int) -> int:
-    """Point file descriptors 1 and 2 away from the manager; return a private one of standard output."""
+def _take_over_streams(log_fd: int) -> tuple[int, int]:
+    """Point file descriptors 0, 1 and 2 away from the manager; return private ones of input and output.
+
+    Libraries that are loaded look at descriptor 0. On Windows that look would last until the manager writes
+    again: it waits for the lock that the reader's blocking read holds.
+    """
     _keep_to_one_thread()
-    output_fd = os.dup(1) if _is_open(1) else os.open(os.devnull, os.O_WRONLY)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    input_fd = os.dup(0 if _is_open(0) else nowhere)
+    output_fd = os.dup(1 if _is_open(1) else nowhere)
     os.dup2(log_fd, 2)
-    os.close(nowhere)
-    os.close(log_fd)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    for fd in (nowhere, log_fd):
+        if fd > 2:
+            os.close(fd)
     if sys.platform == "win32":
         import msvcrt
 
-        for fd in (0, output_fd):
+        for fd in (input_fd, output_fd):
             msvcrt.setmode(fd, os.O_BINARY)
     sys.stdout = open(1, "w", closefd=False, encoding="ascii", errors="replace")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115
-    return output_fd
+    return input_fd, output_fd
 
 
 def _logger(traffic: bool) -> Callable[[str], None]:
@@ -285,13 +292,19 @@ def _logger(traffic: bool) -> Callable[[str], None]:
 
 
 def _complain(
-    reason: str, writer: Writer, events: queue.SimpleQueue[object], terminal_fd: int | None, output_fd: int
+    reason: str,
+    writer: Writer,
+    events: queue.SimpleQueue[object],
+    terminal_fd: int | None,
+    output_fd: int,
+    *,
+    person: bool,
 ) -> None:
     """Say once why the brain cannot start: to a person, and to a manager as the answer that it waits for."""
     if terminal_fd is not None and not _same_file(terminal_fd, output_fd):
         with contextlib.suppress(OSError):
             os.write(terminal_fd, f"{PROGRAM}: {reason}\n".encode("utf-8", "replace"))
-        if os.isatty(0):
+        if person:
             return
     give_up_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < give_up_s:
