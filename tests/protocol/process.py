@@ -9,6 +9,7 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -84,7 +85,7 @@ class Brain:
             bufsize=0,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(env or {})},
         )
-        self._pidfd = os.pidfd_open(self.process.pid)
+        self._pidfd = None if sys.platform == "win32" else os.pidfd_open(self.process.pid)
         self._ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -165,10 +166,18 @@ class Brain:
         return self.drain()
 
     def suspend(self) -> None:
-        self._signal(signal.SIGSTOP)
+        if sys.platform == "win32":
+            with contextlib.suppress(psutil.Error):
+                psutil.Process(self.process.pid).suspend()
+        else:
+            self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        self._signal(signal.SIGCONT)
+        if sys.platform == "win32":
+            with contextlib.suppress(psutil.Error):
+                psutil.Process(self.process.pid).resume()
+        else:
+            self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -182,6 +191,11 @@ class Brain:
     def wait_exit_s(self, timeout_s: float) -> float | None:
         """Return after how many seconds the process ended, None if it did not within the timeout."""
         start_s = time.monotonic()
+        if self._pidfd is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout_s)
+                return time.monotonic() - start_s
+            return None
         ended, _, _ = select.select([self._pidfd], [], [], timeout_s)
         elapsed_s = time.monotonic() - start_s
         if not ended:
@@ -236,5 +250,6 @@ class Brain:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._errors.close()
-        with contextlib.suppress(OSError):
-            os.close(self._pidfd)
+        if self._pidfd is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._pidfd)

@@ -170,7 +170,7 @@ def run_games(
     if concurrency == 1:
         return play_series(profile, players, games, seed, 0 if pin else None)
     chunk = 2 if profile in ("judge", "qpiskvork") else -(-len(games) // concurrency)
-    cores = sorted(os.sched_getaffinity(0))
+    cores = sorted(os.sched_getaffinity(0)) if pin else []
     context = multiprocessing.get_context("spawn")
     records: list[GameRecord] = []
     with concurrent.futures.ProcessPoolExecutor(concurrency, mp_context=context) as pool:
