@@ -1,0 +1,87 @@
+"""What README.md and docs/ point to is there: files, headings, modules, commands, options, make targets."""
+
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.__main__ import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+MODULE = re.compile(r"python -m ([\w.]+)(?: +([\w-]+))?")
+TARGET = re.compile(r"\bmake (?:-s )?([a-z]+)\b")
+THIRD_PARTY = {"pip", "pytest"}
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as hosts of Markdown make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pages
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    broken = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert not broken
+
+
+@pages
+def test_commands_exist(page):
+    missing = []
+    for module, word in MODULE.findall(page.read_text(encoding="utf-8")):
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{module}.__main__")
+        if spec is None and module not in THIRD_PARTY:
+            missing.append(module)
+        if module == "engine" and word not in {"", *COMMANDS}:
+            missing.append(f"{module} {word}")
+    assert not missing
+
+
+@pages
+def test_options_exist(page):
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    missing = []
+    for module, rest in re.findall(r"python -m ([\w.]+)([^`\n]*)", text):
+        if module in THIRD_PARTY:
+            continue
+        package = ROOT / module.partition(".")[0]
+        source = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+        own = re.sub(r'"[^"]*"|#.*', "", rest)  # commands inside quotes belong to other programs
+        named = set(re.findall(r"--[a-z][a-z0-9-]*", own)) - {"--help"}
+        missing += [f"{module} {name}" for name in sorted(named) if f'"{name}"' not in source]
+    assert not missing
+
+
+@pages
+def test_make_targets_exist(page):
+    named = re.findall(r"`make [^`]*`|^make .*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    assert {TARGET.search(text)[1] for text in named} <= targets
+
+
+def test_every_developer_command_is_in_the_readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`python -m engine {name}" not in text] == []
+
+
+def test_there_is_something_to_check():
+    """The patterns above find what they look for, so that silence means agreement."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(LINK.findall(text)) > 10 and len(MODULE.findall(text)) > 10
