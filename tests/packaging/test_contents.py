@@ -1,0 +1,146 @@
+"""What is packed and what is not, without packing anything."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol import __main__ as program
+from release import contents, notices
+from tests.protocol.process import REPOSITORY
+
+
+def modules_of_setup() -> set[str]:
+    """Read the list of compiled modules from setup.py without running it."""
+    tree = ast.parse((REPOSITORY / "setup.py").read_text(encoding="utf-8"))
+    lists = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == "MODULES"
+    ]  # fmt: skip
+    return set(ast.literal_eval(lists[0]))
+
+
+def test_every_compiled_module_of_the_engine_is_packed() -> None:
+    ours = {name for name in modules_of_setup() if name.split(".")[0] in contents.PACKAGES}
+    assert "engine.search._tree" in ours
+    assert set(contents.kernel_modules()) == ours
+    assert ours <= set(contents.hidden_modules())
+
+
+def test_a_module_that_is_not_compiled_stops_the_build(tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine" / "_new.pyx").write_text("")
+    with pytest.raises(SystemExit, match=r"engine\._new is not compiled"):
+        contents.hidden_modules(tmp_path)
+
+
+def test_modules_that_are_imported_late_are_packed() -> None:
+    packed = contents.hidden_modules()
+    for name in ("engine.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"):
+        assert name in packed
+    assert not any(name.split(".")[0] in ("training", "tests", "release") for name in packed)
+
+
+BLOCKED = """
+import importlib.abc, sys
+left_out = set({left_out!r}) - {{"release", "tests"}}
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in left_out or any(name.startswith(x + ".") for x in left_out):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+for name in [m for m in sys.modules if m in left_out or m.split(".")[0] in left_out]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Absent())
+{work}
+"""
+THINK = """
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.timing.budget import SearchLimits
+import protocol.session, protocol.searcher, protocol.loop
+engine = Engine(EngineConfig(seed=1))
+engine.warm_up()
+engine.play(112)
+print(engine.think(SearchLimits(turn_ms=1000, max_nodes=30), engine.clock.now_s()).point)
+assert "rich" not in sys.modules, "the game at the terminal slows the start of the brain"
+"""
+DRAW = """
+import io, contextlib
+from engine.play.cli import main
+sys.stdin = io.StringIO("h8\\nhint\\nundo\\nquit\\n")
+sys.exit(main(["--level", "2", "--time", "1"]))
+"""
+
+
+@pytest.mark.parametrize("work", [THINK, DRAW], ids=["brain", "game at the terminal"])
+def test_nothing_that_is_left_out_is_missed(work: str) -> None:
+    code = BLOCKED.format(left_out=contents.EXCLUDED_MODULES, work=work)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_net_that_plays_is_packed_and_its_card_exists() -> None:
+    files = [Path(file).name for file, _ in contents.net_files()]
+    assert files[0] == "default.txt" and files[1].endswith(".onnx")
+    assert contents.net_card(contents.default_net()).is_file()
+    assert contents.net_card(Path("a.int8.onnx")) == Path("a.md")
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("onnxruntime\\capi\\onnxruntime.dll", False),
+        ("onnxruntime/capi/libonnxruntime.so.1.31.1", False),
+        ("onnxruntime\\capi\\onnxruntime_pybind11_state.pyd", True),
+        ("onnxruntime/capi/onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", True),
+        ("onnxruntime/capi/libonnxruntime_providers_shared.so", True),
+        ("libcrypto-3-x64.dll", False),
+        ("libssl.so.3", False),
+        ("numpy.libs/libscipy_openblas64_-32a4b2a6.so", True),
+    ],
+)
+def test_second_copies_and_openssl_stay_out(path: str, kept: bool) -> None:
+    assert contents.keep(path) is kept
+
+
+def test_libraries_of_visual_c_are_looked_for_in_turn(tmp_path: Path) -> None:
+    best, rest = tmp_path / "best", tmp_path / "rest"
+    for folder, names in ((best, contents.VC_RUNTIME[:1]), (rest, contents.VC_RUNTIME)):
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch()
+    there = contents.VC_RUNTIME[1]
+    found = contents.vc_runtime([best, rest], lambda name: name == there)
+    assert [Path(file) for file, _ in found] == [
+        best / contents.VC_RUNTIME[0], rest / contents.VC_RUNTIME[2], rest / contents.VC_RUNTIME[3]
+    ]  # fmt: skip
+    with pytest.raises(SystemExit, match=contents.VC_RUNTIME[1]):
+        contents.vc_runtime([best], lambda name: False)
+
+
+def test_the_zip_names_the_licences_of_what_is_inside() -> None:
+    texts = notices.texts("1.2.3")
+    assert {"README.txt", "LICENSE", "NET.md", "LICENSES/Python.txt"} <= set(texts)
+    for name in notices.PACKED:
+        assert any(title.startswith(f"LICENSES/{name}/") for title in texts), name
+    readme = str(texts["README.txt"])
+    assert "Tengen 1.2.3" in readme and "@" not in readme
+    assert max(len(line) for line in readme.splitlines()) <= 80
+
+
+def test_the_readme_names_options_that_exist() -> None:
+    for option in ("--self-check", "--log=x"):
+        program.parse_arguments([option])
+    with pytest.raises(program.StartError, match="first"):
+        program.parse_arguments(["--net=uniform", program.PLAY])

@@ -1,0 +1,145 @@
+"""Manners of a packed brain: the one in `dist` if there is one, or TENGEN_PACKED (program, folder or zip).
+
+The long version, with figures, is `python -m release.check`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from release import manners
+from release.archive import unpack
+from release.build import DIST, executable_name
+from release.check import LEAGUES, MEMORY_BYTES, PARTS, SPOILT
+from release.contents import PROGRAM
+from tests.protocol.referee import plan_games, play_series
+from tests.protocol.seats import SEATS
+
+pytestmark = [pytest.mark.posix, pytest.mark.alone]
+
+CHOSEN = Path(os.environ.get("TENGEN_PACKED") or DIST / PROGRAM)
+if not CHOSEN.exists():
+    pytest.skip("no packed brain; `make dist` makes one", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy in a folder with a blank and letters outside of ASCII, which nobody may write to."""
+    home = tmp_path_factory.mktemp("packed") / "Tengen žluťoučký kůň"
+    if CHOSEN.suffix == ".zip":
+        unpack(CHOSEN, home)
+    else:
+        source = CHOSEN if CHOSEN.is_dir() else CHOSEN.parent
+        shutil.copytree(source, home, symlinks=True)
+    with manners.read_only(home):
+        before = manners.state_of(home)
+        yield home
+        assert manners.state_of(home) == before, "something was written beside the program"
+
+
+@pytest.fixture
+def command(folder: Path) -> list[str]:
+    return [str(folder / executable_name())]
+
+
+@pytest.mark.parametrize("profile", SEATS)
+def test_games_under_every_manager(command: list[str], profile: str) -> None:
+    games = plan_games(
+        2, [0, 4], [15, 20], seed=3, turn_ms=100, match_ms=120_000, tolerance_ms=2000,
+        max_memory=manners.TOURNAMENT_BYTES,
+    )  # fmt: skip
+    records = play_series(profile, [shlex.join(command), "tactical"], games)
+    incidents = [i for r in records for i in r.incidents]
+    assert [i for i in incidents if i.kind not in ("time", "no exit")] == [], incidents
+    assert all(r.end in ("five", "draw") for r in records)
+
+
+@pytest.mark.parametrize(("league", "size", "rule"), LEAGUES)
+def test_a_game_of_every_league(command: list[str], league: str, size: int, rule: int) -> None:
+    games = plan_games(
+        1, [rule], [size], seed=4, turn_ms=50, match_ms=120_000, tolerance_ms=2000,
+        max_memory=manners.TOURNAMENT_BYTES,
+    )  # fmt: skip
+    (record,) = play_series("judge", [shlex.join(command), "tactical"], games)
+    assert [i for i in record.incidents if i.kind not in ("time", "no exit")] == [], league
+    assert record.end in ("five", "draw")
+
+
+def test_first_move_from_a_frozen_cold_start_on_one_core(command: list[str], folder: Path) -> None:
+    manners.forget_pages(folder)
+    assert manners.first_move_after_freeze_ms(command) <= manners.FASTGAME_MS
+
+
+def test_memory_of_a_tournament(command: list[str]) -> None:
+    used = manners.largest_memory_bytes(command, 5000)
+    print(f"largest private memory: {used / 2**20:.0f} MiB")
+    assert 20 << 20 < used <= MEMORY_BYTES
+
+
+def test_league_logic(command: list[str]) -> None:
+    assert manners.wrong_logic(command, 1000) == []
+
+
+def test_a_kill_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+    assert manners.leftovers_of_a_kill(command, tmp_path) == []
+
+
+def test_self_check(command: list[str]) -> None:
+    status, said = manners.refusal([*command, "--self-check"])
+    bad = [
+        line
+        for line in said.splitlines()
+        if line.startswith("BAD") and line.split()[1] not in ("move", "speed")
+    ]
+    assert bad == [] and "Verdict: " in said and status in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--bogus"], ["--net", "/no/such.onnx"], ["--set", "x=1"], ["--config", "/no/such.toml"]]
+)
+def test_wrong_arguments_are_refused(command: list[str], arguments: list[str]) -> None:
+    status, said = manners.refusal([*command, *arguments])
+    assert status == 2 and said.startswith("ERROR ") and "Traceback" not in said
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_copy_without_a_part_says_so(folder: Path, tmp_path: Path, part: str) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy, symlinks=True)
+    for path in [copy, *(p for p in copy.rglob("*") if p.is_dir())]:
+        path.chmod(0o755)
+    shutil.rmtree(copy / part) if (copy / part).is_dir() else (copy / part).unlink()
+    before = manners.state_of(copy)
+    status, said = manners.refusal([str(copy / executable_name())])
+    assert status != 0 and said
+    assert manners.state_of(copy) == before
+
+
+@pytest.mark.parametrize("content", SPOILT, ids=["empty", "text", "bytes"])
+def test_a_spoilt_net_is_refused(folder: Path, tmp_path: Path, content: bytes) -> None:
+    net = tmp_path / "net.onnx"
+    net.write_bytes(content)
+    status, said = manners.refusal([str(folder / executable_name()), "--net", str(net)])
+    assert status == 2 and "damaged or no net" in said
+    assert net.read_bytes() == content
+
+
+def test_a_game_at_the_terminal_through_a_pipe(command: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*command, "--play", "--level", "2", "--time", "1"],
+        input="h8\nundo\nnonsense\nquit\n",
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Your move" in done.stdout and "Traceback" not in done.stderr

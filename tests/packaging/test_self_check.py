@@ -1,0 +1,77 @@
+"""`--self-check`, from source."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import selfcheck
+from engine.config import EngineConfig
+from tests.protocol.process import REPOSITORY
+
+NAMES = ["kernel", "net", "speed", "clock", "move", "memory"]
+
+
+def self_check(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "protocol", "--self-check", *arguments],
+        cwd=REPOSITORY, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_every_part_gets_a_line_and_the_whole_a_verdict() -> None:
+    done = self_check()
+    head, *lines, verdict = done.stdout.splitlines()
+    assert head.startswith("Tengen ") and [line.split()[1] for line in lines] == NAMES
+    bad = [line.split()[1] for line in lines if not line.startswith("ok ")]
+    assert set(bad) <= {"move", "speed"}, done.stdout  # a very busy machine may spoil these two
+    assert done.returncode == bool(bad)
+    assert verdict.startswith("Verdict: do not play" if bad else "Verdict: everything works")
+
+
+def test_a_spoilt_net_is_told_in_one_line_and_changes_the_verdict(tmp_path: Path) -> None:
+    spoilt = tmp_path / "spoilt.onnx"
+    spoilt.write_bytes(b"no net at all")
+    done = self_check("--net", str(spoilt))
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    bad = [line for line in done.stdout.splitlines() if line.startswith("BAD")]
+    assert bad and "spoilt.onnx is damaged or no net" in bad[0]
+    assert "look at net" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [["--set", "bogus=1"], ["--config", "/no/such/file.toml"]])
+def test_bad_settings_are_refused_before_any_check(arguments: list[str]) -> None:
+    done = self_check(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith("pbrain-tengen: ")
+    assert "kernel" not in done.stdout
+
+
+def test_a_check_that_breaks_is_a_bad_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks() -> str:
+        try:
+            raise OSError("lib.so: file too short")
+        except OSError as cause:
+            raise ImportError("a page\nof advice") from cause
+
+    monkeypatch.setattr(selfcheck, "kernel", breaks)
+    monkeypatch.setattr(selfcheck, "clock", lambda: "ticks")
+    said: list[str] = []
+    assert selfcheck.run(EngineConfig(net="uniform"), said.append) == 1
+    assert said[0] == "BAD  kernel  lib.so: file too short"
+    assert said[-1].endswith("look at kernel above.")
+
+
+def test_a_wrong_fact_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selfcheck, "_facts", lambda: iter([("water is wet", True), ("2 + 2 = 5", False)]))
+    with pytest.raises(Exception, match="2 \\+ 2 = 5"):
+        selfcheck.kernel()
+
+
+def test_memory_that_the_system_refuses_is_bad() -> None:
+    with pytest.raises(Exception, match="refuses"):
+        selfcheck.memory(EngineConfig(memory_bytes=1 << 62))
+    with pytest.raises(Exception, match="before it thinks"):
+        selfcheck.memory(EngineConfig(memory_bytes=1 << 20))
