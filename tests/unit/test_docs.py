@@ -10,7 +10,10 @@ import pytest
 from engine.__main__ import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "training/RUNS.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MODULE = re.compile(r"python -m ([\w.]+)(?: +([\w-]+))?")
 TARGET = re.compile(r"\bmake (?:-s )?([a-z]+)\b")
