@@ -63,6 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=2, help="a league and a profile (default 2)")
     parser.add_argument("--turn-ms", type=int, default=200, help="of these games (default 200)")
     parser.add_argument(
+        "--warm-s", type=float, default=WARM_S, help=f"longest warm start allowed (default {WARM_S})"
+    )
+    parser.add_argument(
         "--memory-ms", type=int, default=10_000, help="length of the move whose memory is taken"
     )
     options = parser.parse_args(arguments)

@@ -8,6 +8,7 @@ version and origin; `describe` returns them.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +75,20 @@ class OnnxEvaluator:
 
 def runtime_version() -> str:
     """Return the version of onnxruntime."""
+    return str(_runtime().__version__)
+
+
+def _runtime() -> Any:
+    """Import onnxruntime with its reports to its maker switched off.
+
+    Since 1.29 it writes files into the home folder and calls a server unless told not to before it is loaded
+    (https://github.com/microsoft/onnxruntime/pull/27379); on Windows it has a switch for afterwards.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    return str(onnxruntime.__version__)
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
 
 
 def _open(path: Path) -> onnxruntime.InferenceSession:
@@ -86,20 +98,22 @@ def _open(path: Path) -> onnxruntime.InferenceSession:
         content = path.read_bytes()
     except OSError as error:
         raise NetError(f"cannot read the net {path}: {error}") from error
-    import onnxruntime
-
-    onnxruntime.set_default_logger_severity(_FATAL)
-    options = onnxruntime.SessionOptions()
+    runtime = _runtime()
+    runtime.set_default_logger_severity(_FATAL)
+    options = runtime.SessionOptions()
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     # Bytes, not the path: a path outside of the system's code page fails on Windows, bytes never do.
     try:
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        session: onnxruntime.InferenceSession = runtime.InferenceSession(
+            content, options, providers=["CPUExecutionProvider"]
+        )
+        return session
     except Exception as error:  # onnxruntime raises classes of its own that share no base but this
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise NetError(f"{path} is damaged or no net ({len(content)} bytes): {reason}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,17 @@ def test_the_readme_names_options_that_exist() -> None:
         program.parse_arguments([option])
     with pytest.raises(program.StartError, match="first"):
         program.parse_arguments(["--net=uniform", program.PLAY])
+
+
+@pytest.mark.posix
+def test_the_runtime_of_nets_reports_nothing_to_its_maker(tmp_path: Path) -> None:
+    """It would put a file for later sending into the home folder, and a name for this machine."""
+    env = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
+    env |= {name: str(tmp_path) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME")}
+    done = subprocess.run(
+        [sys.executable, "-m", "protocol"],
+        cwd=REPOSITORY, input="START 15\nINFO timeout_turn 200\nBOARD\n7,7,2\nDONE\n", env=env,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "," in done.stdout
+    assert list(tmp_path.rglob("*")) == []
