@@ -143,7 +143,7 @@ def _for_a_person(program: Callable[[], int]) -> int:
     _keep_to_one_thread()
     try:
         return program()
-    except ImportError as failure:
+    except (ImportError, FileNotFoundError) as failure:
         print(f"{PROGRAM}: {_why(failure)}", file=sys.stderr)
         return BAD_START
     finally:
@@ -179,7 +179,7 @@ def _configuration(options: Options) -> EngineConfig:
 
 def _why(failure: Exception) -> str:
     """Return why the program cannot start; says what to do where a part of it is missing."""
-    if not isinstance(failure, ImportError):
+    if not isinstance(failure, ImportError | OSError):
         return str(failure) or repr(failure)
     cause: BaseException = failure
     while cause.__cause__ is not None:  # numpy wraps a page of advice around it
