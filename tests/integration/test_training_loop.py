@@ -17,6 +17,7 @@ import pytest
 
 from training.match import main as match_main
 from training.records import list_shards, read_shard
+from training.ship import main as ship_main
 
 LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1
 SHORT = ["--set", "cycle_positions=600", "--set", "learner.window_min=500"]
@@ -68,6 +69,12 @@ def test_the_loop_learns_from_zero(tmp_path):
         ["--a", f"engine:net={tmp_path / 'best.int8.onnx'},nodes=1,solver=no", "--b", "random",
          "--games", "4", "--size", "7", "--quiet"]
     ) == 0  # fmt: skip
+    out = tmp_path / "shipped"
+    arguments = ["--name", "tiny", "--out", str(out), "--strength", "Beats random.", "--default"]
+    assert ship_main([str(tmp_path), *arguments]) == 0
+    assert (out / "default.txt").read_text() == "tiny.int8.onnx\n"
+    assert "Beats random." in (out / "tiny.md").read_text()
+    assert ship_main([str(out), *arguments]) == 1, "no run there"
     report = subprocess.run(
         [sys.executable, "-m", "training.report", str(tmp_path)], capture_output=True, text=True, check=False
     )
