@@ -252,7 +252,7 @@ def _take_over_streams(log_fd: int) -> tuple[int, int]:
     """Point file descriptors 0, 1 and 2 away from the manager; return private ones of input and output.
 
     Libraries that are loaded look at descriptor 0. On Windows that look would last until the manager writes
-    again: it waits for the lock that the reader's blocking read holds.
+    again: it waits for the lock that the reader's blocking read holds (github.com/numpy/numpy/issues/24290).
     """
     _keep_to_one_thread()
     nowhere = os.open(os.devnull, os.O_RDWR)
