@@ -24,6 +24,7 @@ from tests.protocol.seats import SEATS
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 
+TRIES = 3
 CHOSEN = Path(os.environ.get("TENGEN_PACKED") or DIST / PROGRAM)
 if not CHOSEN.exists():
     pytest.skip("no packed brain; `make dist` makes one", allow_module_level=True)
@@ -49,27 +50,33 @@ def command(folder: Path) -> list[str]:
     return [str(folder / executable_name())]
 
 
+def incidents_of(
+    command: list[str], profile: str, count: int, rules: list[int], sizes: list[int]
+) -> list[str]:
+    """Play games against the tactical player; a try that a busy machine spoilt is repeated."""
+    found: list[str] = []
+    for attempt in range(TRIES):
+        games = plan_games(
+            count, rules, sizes, seed=3 + attempt, turn_ms=100, match_ms=120_000, tolerance_ms=5000,
+            max_memory=manners.TOURNAMENT_BYTES,
+        )  # fmt: skip
+        records = play_series(profile, [shlex.join(command), "tactical"], games)
+        found = [str(i) for r in records for i in r.incidents]
+        late = any(i.kind == "time" for r in records for i in r.incidents)
+        if not late:
+            assert all(r.end in ("five", "draw") for r in records)
+            break
+    return found
+
+
 @pytest.mark.parametrize("profile", SEATS)
 def test_games_under_every_manager(command: list[str], profile: str) -> None:
-    games = plan_games(
-        2, [0, 4], [15, 20], seed=3, turn_ms=100, match_ms=120_000, tolerance_ms=2000,
-        max_memory=manners.TOURNAMENT_BYTES,
-    )  # fmt: skip
-    records = play_series(profile, [shlex.join(command), "tactical"], games)
-    incidents = [i for r in records for i in r.incidents]
-    assert [i for i in incidents if i.kind not in ("time", "no exit")] == [], incidents
-    assert all(r.end in ("five", "draw") for r in records)
+    assert incidents_of(command, profile, 2, [0, 4], [15, 20]) == []
 
 
 @pytest.mark.parametrize(("league", "size", "rule"), LEAGUES)
 def test_a_game_of_every_league(command: list[str], league: str, size: int, rule: int) -> None:
-    games = plan_games(
-        1, [rule], [size], seed=4, turn_ms=50, match_ms=120_000, tolerance_ms=2000,
-        max_memory=manners.TOURNAMENT_BYTES,
-    )  # fmt: skip
-    (record,) = play_series("judge", [shlex.join(command), "tactical"], games)
-    assert [i for i in record.incidents if i.kind not in ("time", "no exit")] == [], league
-    assert record.end in ("five", "draw")
+    assert incidents_of(command, "judge", 1, [rule], [size]) == [], league
 
 
 def test_first_move_from_a_frozen_cold_start_on_one_core(command: list[str], folder: Path) -> None:
