@@ -1,8 +1,9 @@
 """Measure the ten levels of play: games between them at fixed simulations, ratings, settings for even steps.
 
 Neighbours play most games, since only they tell how large a step is; the others play a few, which ties the
-scale together. Games come in pairs with colours swapped on random openings. Level 10 has no limit of its own,
-so --top-simulations stands in for its time.
+scale together. Games come in pairs with colours swapped, best on balanced openings: random ones are often won
+for one side and make steps look smaller. Level 10 has no limit of its own, so --top-simulations stands in for
+its time.
 
 After a change of net: run it, take the suggested table, run it again with `--table`, and put what has even
 steps into `engine/levels.py`.
@@ -133,7 +134,8 @@ def _configs(
         yield (low, high), MatchConfig(
             a=level_player(levels[high], args.net), b=level_player(levels[low], args.net),
             limits=(limits, limits), games=games, rule=int(args.rule),
-            width=args.size[0], height=args.size[1], random_stones=args.random_stones,
+            width=args.size[0], height=args.size[1],
+            openings=args.openings, random_stones=args.random_stones,
             seed=args.seed + 1000 * (len(levels) * low + high),
             names=(f"level {high + 1}", f"level {low + 1}"),
         )  # fmt: skip
@@ -154,6 +156,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--save-table", type=Path, help="file for the suggested levels, for --table")
     parser.add_argument("--rule", type=parse_rule, default=0, help="number or name (freestyle)")
     parser.add_argument("--size", type=parse_size, default=(15, 15), help="board, N or WxH (15)")
+    parser.add_argument("--openings", type=Path, help="file of `training.balance` (random openings)")
     parser.add_argument("--random-stones", type=int, default=4, help="stones of an opening (4)")
     parser.add_argument("--jobs", type=int, default=1, help="processes that play (1)")
     parser.add_argument("--seed", type=int, default=1, help="of openings and draws (1)")

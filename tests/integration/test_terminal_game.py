@@ -165,9 +165,11 @@ def test_a_resize_redraws_and_keeps_what_was_typed(seat):
     me.child.expect_exact("k1")
     me.child.setwinsize(40, 50)
     me.child.kill(signal.SIGWINCH)
-    me.child.expect(r"black> k1$")
-    narrow = ESCAPE.sub("", me.child.before.rpartition("\x1b[H")[2])
-    assert " 20 " in narrow and "Tengen" not in narrow  # no room for the panel
+    narrow = "Tengen"
+    while "Tengen" in narrow:  # a busy machine draws the old size once more, which has room for the panel
+        me.child.expect(r"black> k1$")
+        narrow = ESCAPE.sub("", me.child.before.rpartition("\x1b[H")[2])
+    assert " 20 " in narrow
     me.child.sendline("0")
     me.wait()
     assert format_move(9 * 20 + 10, 20) == "k10" and "Your move, white." in me.screen

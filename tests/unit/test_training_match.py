@@ -12,6 +12,7 @@ import pytest
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
 from training._rollouts import rollout_move
+from training.balance import main as balance_main
 from training.brainproc import BrainLimits
 from training.elo import Sprt, elo_of, estimate, rate, score_of
 from training.match import MatchConfig, main, run_match
@@ -184,3 +185,13 @@ def test_game_texts():
     sgf = to_sgf(game)
     assert "PB[a\\]b]" in sgf and "RE[W+T]" in sgf
     assert ";B[hh]C[opening move]" in sgf and ";W[aa]C[12ms]" in sgf
+
+
+def test_balanced_openings_are_what_matches_read(tmp_path, capsys):
+    file = tmp_path / "openings.txt"
+    small = ["--out", str(file), "--count", "3", "--size", "9", "--simulations", "20", "--net", "uniform"]
+    assert balance_main(small) == 0
+    found = read_openings(file, 9, 9, 0)
+    assert len(set(found)) == 3 and all(len(points) == 4 for points in found)
+    assert balance_main([*small, "--most", "2"]) == 2 and "most" in capsys.readouterr().err
+    assert read_openings(file, 9, 9, 0) == found, "and nothing was changed"
