@@ -3,8 +3,8 @@
     python -m training.balance --out openings.txt --count 50 --size 15 --rule freestyle
 
 One opening a line, `dx,dy` pairs from the centre (size // 2), black first, as Piskvork and `training.match`
-read them. On openings that are won for a side the better player often only splits a pair, so that matches make
-differences look smaller than they are.
+read them. On openings that are won for a side the better player often only splits a pair, so that matches
+make differences look smaller than they are.
 """
 
 from __future__ import annotations
