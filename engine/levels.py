@@ -22,17 +22,17 @@ class Level:
 
 LEVELS: tuple[Level, ...] = (
     Level(1, 2.5, 0.9, False),
-    Level(1, 2.1, 0.75, False),
-    Level(1, 1.8, 0.64, False),
-    Level(1, 1.45, 0.47, False),
-    Level(1, 0.95, 0.22, False),
-    Level(5, 0.6, 0.1, False),
-    Level(20, 0.4, 0.02, False),
-    Level(72, 0.2, 0.0, True),
-    Level(200, 0.0, 0.0, True),
+    Level(1, 2.13, 0.761, False),
+    Level(1, 1.38, 0.435, False),
+    Level(1, 0.97, 0.229, False),
+    Level(3, 0.71, 0.137, False),
+    Level(10, 0.49, 0.058, False),
+    Level(29, 0.34, 0.014, False),
+    Level(65, 0.22, 0.002, True),
+    Level(321, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
-"""Level 1 first (tuned: even steps of Elo for the net first-4x64, see docs/play.md)."""
+"""Level 1 first (tuned: even steps of Elo for the net zero-4x32, see docs/play.md)."""
 
 WEAKEST, STRONGEST = 1, len(LEVELS)
 GOVERNED = ("simulations", "temperature", "mistakes", "solver")
