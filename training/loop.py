@@ -245,7 +245,7 @@ class Run:
             positions=self.state.positions,
             description=f"Cycle {cycle} of the run {self.run_dir.name}",
             data=f"Self-play from zero: {self.state.games} games, {self.state.positions} positions.",
-            sizes=self._side_range(),
+            sizes=self.config.side_range(),
             rules=tuple(rule for rule, _ in self.config.mix(False).rules),
         )
         started_s = time.monotonic()
@@ -332,13 +332,6 @@ class Run:
             net = f"{self.standings.best}.{net.partition('.')[2]}"
         path = self.run_dir / "nets" / net
         return str(path) if net != UNIFORM and path.exists() else UNIFORM
-
-    def _side_range(self) -> tuple[int, int]:
-        sizes = self.config.mix(False).sizes + (
-            self.config.mix(True).sizes if self.config.small_share else ()
-        )
-        sides = [side for width, height, _ in sizes for side in (width, height)]
-        return min(sides), max(sides)
 
     def _tidy_nets(self) -> None:
         """Delete old exports that nobody will play again."""

@@ -113,6 +113,12 @@ class RunConfig:
         sizes = self.small_sizes if small else self.sizes
         return Mix(tuple(_size(text) for text in sizes), tuple(_rule(text) for text in self.rules))
 
+    def side_range(self) -> tuple[int, int]:
+        """Return the shortest and the longest side of all boards that are played, in cells."""
+        sizes = self.mix(False).sizes + (self.mix(True).sizes if self.small_share else ())
+        sides = [side for width, height, _ in sizes for side in (width, height)]
+        return min(sides), max(sides)
+
 
 def _weighted(text: str, what: str) -> tuple[str, float]:
     name, colon, weight = text.partition(":")

@@ -53,8 +53,6 @@ def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device
 
 
 def _origin(config: RunConfig, learner: Learner, state: State, strength: str, limits: str) -> Origin:
-    mix = config.mix(False)
-    sides = [side for width, height, _ in mix.sizes for side in (width, height)]
     return Origin(
         training_steps=learner.batches,
         games=learner.window.games_seen,
@@ -65,8 +63,8 @@ def _origin(config: RunConfig, learner: Learner, state: State, strength: str, li
         "simulations. `training/RUNS.md` has the runs with their commands.",
         strength=strength,
         limits=limits,
-        sizes=(min(sides), max(sides)),
-        rules=tuple(sorted(rule for rule, _ in mix.rules)),
+        sizes=config.side_range(),
+        rules=tuple(sorted(rule for rule, _ in config.mix(False).rules)),
     )
 
 
