@@ -148,13 +148,12 @@ class Run:
             if learner.batches % _PRETRAIN_SAVE == 0:
                 self.log.event("learn", cycle=0, **self._metrics)
                 learner.save()
-        if self._stopped():
-            self._save()
-            return
-        learner.settle()
-        self.state.pretrained = True
-        self._export(0)
-        self._save()
+        if not self._stopped():
+            learner.settle()
+            self.state.pretrained = True
+            self._export(0)
+        learner.save()  # also without a batch: adopted weights are nowhere else in this run
+        self._save_state()
 
     def elapsed_s(self) -> float:
         """Return seconds of training, resumed parts together."""

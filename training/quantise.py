@@ -4,7 +4,8 @@ Activations get the range with the least mean square error. Weights are not roun
 column of a convolution's matrix the columns that follow, the bias last of all, are moved so that the outputs
 on real positions stay where they were, as far as they can. That is the method of "GPTQ"
 (https://arxiv.org/abs/2210.17323). Rounding to nearest shifted win - loss by nearly three times as much on
-the net of the first self-play run, mostly in the stem, where planes that are 1 everywhere add up their errors.
+the net of the first self-play run, mostly in the stem, where planes that are 1 everywhere add up their
+errors.
 
 Shapes: `B` batch, `C` input planes or channels, `H` `W` board, `O` output channels, `K` = C x kernel area.
 """

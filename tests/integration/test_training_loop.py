@@ -105,6 +105,7 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
     assert done.returncode == 0, done.stderr
     first_game = read_shard(list_shards(tmp_path / "deep" / "records")[len(imported)])[0]
     assert first_game.net_id.startswith("c000000"), "a grown net plays from the first game on"
+    assert (tmp_path / "deep" / "checkpoints" / "step-000000000.ckpt").exists(), "a kill does not lose it"
     assert "no shards" in train(tmp_path / "none", *QUICK, "--records", str(tmp_path)).stderr
 
 
