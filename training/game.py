@@ -70,7 +70,9 @@ class PlayConfig:
         fast_considered: moves that sequential halving begins with in a fast search.
         gumbel: see `GumbelParams`.
         reuse_tree: keep the subtree of the move played.
-        root_vcf_nodes: budget of the solver at every root; a win ends the game.
+        root_vcf_nodes: budget of the solver at every root, for wins by fours; a win ends the game.
+        root_vct_nodes: the same for wins by fours and threes, so that the values of quiet moves are learned
+            from games that end as soon as the solver can end them.
         leaf_vcf_nodes: budget at leaves.
         policy_temperature: above 1 flattens the net's priors.
         max_ply_share: games longer than this share of the board are cut and drawn.
@@ -84,6 +86,7 @@ class PlayConfig:
     gumbel: GumbelParams = field(default_factory=GumbelParams)
     reuse_tree: bool = True
     root_vcf_nodes: int = 500
+    root_vct_nodes: int = 0
     leaf_vcf_nodes: int = 60
     policy_temperature: float = 1.1
     max_ply_share: float = 1.0
@@ -223,12 +226,13 @@ class SelfPlayGame:
         if board.ply < self._opening_stones:
             self._draw_opening_stone()
             return
-        if config.root_vcf_nodes:
-            solution = self._solver.solve(board, "vcf", nodes=config.root_vcf_nodes)
-            if solution.verdict == Verdict.WIN:
-                tree.prove(PROVEN_WIN, solution.distance, solution.line[0])
-                self._proven(PROVEN_WIN)
-                return
+        for kind, nodes in (("vcf", config.root_vcf_nodes), ("vct", config.root_vct_nodes)):
+            if nodes:
+                solution = self._solver.solve(board, kind, nodes=nodes)
+                if solution.verdict == Verdict.WIN:
+                    tree.prove(PROVEN_WIN, solution.distance, solution.line[0])
+                    self._proven(PROVEN_WIN)
+                    return
         if self._builder is None and self._lopsided(tree.raw_wdl):
             self._reject()
             return

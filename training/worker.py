@@ -32,6 +32,7 @@ from training.game import Counters, PlayConfig, SelfPlayGame
 from training.records import SUFFIX, GameRecord, write_shard
 
 REPORT_S = 1.0  # seconds between progress reports
+SOLVER_TABLE_LOG2 = 16  # 2.5 MB a group of games; enough for the budgets of `PlayConfig`
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Group:
         def next_game() -> tuple[int, int]:
             return int(rng.integers(2**63)), int(rng.choice(codes, p=chances))
 
-        solver = Solver(14)
+        solver = Solver(SOLVER_TABLE_LOG2)
         self.games = [
             SelfPlayGame(config, size, next_game, on_record, solver, self.counters, net_id)
             for _ in range(games)

@@ -89,6 +89,9 @@ cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept
 cdef void board_undo(BoardState* b) noexcept nogil
 # Give the move to `colour` without a stone (keeps the hash right).
 cdef void board_set_to_move(BoardState* b, int colour) noexcept nogil
+# What a stone on a point changes in the hash, and what the side to move does.
+cdef uint64_t stone_key(const BoardState* b, int point, int colour) noexcept nogil
+cdef uint64_t turn_key() noexcept nogil
 # Copy a position together with its undo stack.
 cdef void board_copy(BoardState* to, const BoardState* source) noexcept nogil
 # SHAPE_* bits of one empty point.

@@ -52,7 +52,7 @@ cdef void fill_zobrist() noexcept nogil:
 fill_zobrist()
 
 
-cdef inline uint64_t stone_key(const BoardState* b, int point, int colour) noexcept nogil:
+cdef uint64_t stone_key(const BoardState* b, int point, int colour) noexcept nogil:
     cdef int y = point // b.width
     return ZOBRIST[colour if colour < 2 else 2][y * MAX_SIDE + point - y * b.width]
 
@@ -289,6 +289,10 @@ cdef void board_undo(BoardState* b) noexcept nogil:
     b.hash ^= stone_key(b, point, saved.colour)
     board_set_to_move(b, saved.to_move)
     b.winner = saved.winner
+
+
+cdef uint64_t turn_key() noexcept nogil:
+    return ZOBRIST_WHITE_TO_MOVE
 
 
 cdef void board_set_to_move(BoardState* b, int colour) noexcept nogil:

@@ -1,6 +1,6 @@
 # cython: language_level=3
 """How the tree grows: one simulation. Explanations stand in `_growth.pyx`."""
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from engine.rules._board cimport Board, BoardState
 from engine.search._arena cimport Arena, EdgeStat, Node, Ref
@@ -21,11 +21,12 @@ cdef class Growth(Arena):
     cdef readonly object params
     cdef Solver solver              # None: no leaf solver
     cdef double c_puct, c_puct_log, c_puct_base, fpu_reduction, fpu_reduction_root, inverse_temperature
-    cdef int edge_cap, vcf_growth
-    cdef int64_t leaf_vcf_nodes, max_vcf_nodes
+    cdef int edge_cap
+    cdef int64_t leaf_vcf_nodes, tree_vct_visits, tree_vct_nodes, max_tree_vct_nodes
     # position
     cdef Board board                # at the root between simulations
     cdef int tables                 # what placements keep up to date
+    cdef bint threes                # whether the tree's nodes are solved by VCT
     # the simulation under way
     cdef bint pending               # a leaf waits for its evaluation
     cdef int depth, chain           # edges walked; forced moves behind them
@@ -53,7 +54,10 @@ cdef class Growth(Arena):
 
     cdef void list_legal(self, BoardState* b) noexcept nogil
     cdef int examine(self, BoardState* b) noexcept nogil
-    cdef bint solve(self, BoardState* b, int level) noexcept nogil
+    cdef int64_t solver_visits(self, int level) noexcept nogil
+    cdef bint solve_fours(self, BoardState* b) noexcept nogil
+    cdef bint solve_threes(self, Node* node, BoardState* b) noexcept nogil
+    cdef bint narrow(self, Node* node, const uint16_t* points, int n) noexcept nogil
     cdef void ready_head(self, Node* node) noexcept nogil
     cdef void widen(self, Node* node, BoardState* b) noexcept nogil
     cdef int choose(self, Ref ref, BoardState* b) noexcept nogil

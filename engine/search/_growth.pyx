@@ -58,8 +58,9 @@ cdef class Growth(Arena):
         self.inverse_temperature = 1.0 / self.params.policy_temperature
         self.edge_cap = self.params.edge_cap or MAX_POINTS
         self.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
-        self.vcf_growth = self.params.vcf_growth
-        self.max_vcf_nodes = self.params.max_vcf_nodes
+        self.tree_vct_visits = self.params.tree_vct_visits
+        self.tree_vct_nodes = self.params.tree_vct_nodes if solver is not None else 0
+        self.max_tree_vct_nodes = self.params.max_tree_vct_nodes
 
     # --- positions -----------------------------------------------------------------------------------------
 
@@ -161,23 +162,116 @@ cdef class Growth(Arena):
             return POSITION_FORCED
         return POSITION_OPEN
 
-    cdef bint solve(self, BoardState* b, int level) noexcept nogil:
-        """Look for a win by fours with the budget of a level; sets found_* and solver_level."""
+    cdef int64_t solver_visits(self, int level) noexcept nogil:
+        """Visits from which on a node is solved at a level above 0."""
+        return self.tree_vct_visits << 2 * (level - 1)
+
+    cdef bint solve_fours(self, BoardState* b) noexcept nogil:
+        """Look for a win by fours at a new leaf, level 0; sets found_* and solver_level."""
         cdef SolverResult result
-        cdef int64_t budget = self.leaf_vcf_nodes
-        for _ in range(level):
-            budget *= self.vcf_growth
-        if budget > self.max_vcf_nodes and level > 0:
-            self.solver_level = SOLVER_DONE
-            return False
-        self.solver.vcf(b, b.to_move, budget, &result)
+        self.solver.vcf(b, b.to_move, self.leaf_vcf_nodes, &result)
         self.solver_nodes += result.nodes
-        self.solver_level = SOLVER_DONE if result.verdict == SOLVER_NONE else level + 1
+        self.solver_level = 1
         if result.verdict != SOLVER_WIN:
             return False
         self.found_proven = PROVEN_WIN
         self.found_distance = result.distance
         self.found_move = result.move
+        return True
+
+    cdef bint solve_threes(self, Node* node, BoardState* b) noexcept nogil:
+        """Look for a win by fours and threes at a node, and for the moves that stop one of the opponent's.
+
+        With the budget of the node's level, which rises. Sets found_* if the node is decided.
+        """
+        cdef SolverResult result
+        cdef uint16_t points[484]
+        cdef int64_t budget = self.tree_vct_nodes * self.solver_visits(node.solver_level)
+        cdef int verdict, n
+        if budget > self.max_tree_vct_nodes:
+            node.solver_level = SOLVER_DONE
+            return False
+        node.solver_level += 1
+        self.solver.vct(b, b.to_move, budget, &result)
+        self.solver_nodes += result.nodes
+        if result.verdict == SOLVER_WIN:
+            self.found_proven = PROVEN_WIN
+            self.found_distance = result.distance
+            self.found_move = result.move
+            return True
+        verdict = result.verdict
+        # What stops a win by fours has a short list; behind another win, each move would have to be tried.
+        self.solver.vcf(b, 1 - b.to_move, budget, &result)
+        self.solver_nodes += result.nodes
+        if result.verdict == SOLVER_WIN:
+            n = self.solver.vct_defences(b, 1 - b.to_move, budget, &result, points)
+            self.solver_nodes += result.nodes
+            if n >= 0 and not self.narrow(node, points, n):
+                self.found_proven = PROVEN_LOSS
+                self.found_distance = result.distance + 1
+                self.found_move = NO_MOVE
+                return True
+        elif verdict == SOLVER_NONE and result.verdict == SOLVER_NONE:
+            node.solver_level = SOLVER_DONE
+        return False
+
+    cdef bint narrow(self, Node* node, const uint16_t* points, int n) noexcept nogil:
+        """Forget the unvisited moves of a node that are not among `points`, since they lose.
+
+        Their prior is shared by the others, as that of moves proven to lose. Returns False if nothing is left
+        that might not lose; without memory nothing happens.
+        """
+        cdef uint8_t wanted[484]
+        cdef EdgeStat* stats = stats_of(self, node) if node.n_visited else NULL
+        cdef float* old_priors = priors_of(self, node)
+        cdef uint16_t* old_moves = moves_of(self, node)
+        cdef float* priors
+        cdef uint16_t* moves
+        cdef Ref fresh
+        cdef int i, k = node.n_visited
+        cdef double dropped = 0
+        cdef bint left = False
+        memset(wanted, 0, sizeof(wanted))
+        for i in range(n):
+            wanted[points[i]] = 1
+        for i in range(node.n_visited):
+            if stats[i].proven == PROVEN_DRAW or (stats[i].proven == PROVEN_NONE and wanted[old_moves[i]]):
+                left = True
+            k -= wanted[old_moves[i]]
+            wanted[old_moves[i]] = 0
+        k += n
+        if k > node.n_visited:
+            left = True
+        if not left:
+            return False
+        fresh = self.take(moves_units(k))
+        if fresh == 0:
+            return True
+        priors = <float*>self.at(fresh)
+        moves = <uint16_t*>(self.at(fresh) + k * sizeof(float))
+        memcpy(priors, old_priors, node.n_visited * sizeof(float))
+        memcpy(moves, old_moves, node.n_visited * sizeof(uint16_t))
+        k = node.n_visited
+        for i in range(node.n_visited, node.n_moves):
+            if wanted[old_moves[i]]:
+                wanted[old_moves[i]] = 0
+                priors[k] = old_priors[i]
+                moves[k] = old_moves[i]
+                k += 1
+            else:
+                dropped += old_priors[i]
+        dropped += node.tail_prior * (node.n_legal - node.n_moves)
+        for i in range(n):
+            if wanted[points[i]]:
+                priors[k] = node.tail_prior
+                moves[k] = points[i]
+                k += 1
+                dropped -= node.tail_prior
+        self.give(node.moves, moves_units(node.n_moves))
+        node.moves = fresh
+        node.n_moves = node.n_legal = <uint16_t>k
+        node.settled_prior += <float>dropped
+        node.head_ready = 0
         return True
 
     # --- selection -----------------------------------------------------------------------------------------
@@ -306,7 +400,6 @@ cdef class Growth(Arena):
         cdef Node* node
         cdef Ref ref = self.root
         cdef int i, found = -1
-        cdef int64_t threshold
         self.pending = False
         self.depth = self.chain = 0
         self.leaf = 0
@@ -328,16 +421,14 @@ cdef class Growth(Arena):
                 if i == node.n_visited and not self.grow_stats(node):
                     return FULL
             else:
-                if self.leaf_vcf_nodes > 0 and node.solver_level < SOLVER_DONE and node.n_legal > 1:
-                    threshold = 1
-                    for _ in range(node.solver_level):
-                        threshold *= self.vcf_growth * self.vcf_growth
-                    if node.visits >= threshold:
-                        if self.solve(b, node.solver_level):
-                            self.leaf = ref
-                            found = POSITION_PROVEN
-                            break
-                        node.solver_level = <uint8_t>self.solver_level
+                # The root has a solver of its own.
+                if self.threes and self.depth > 0 and node.solver_level < SOLVER_DONE and node.n_legal > 1:
+                    if node.solver_level == 0:
+                        node.solver_level = 1
+                    if node.visits >= self.solver_visits(node.solver_level) and self.solve_threes(node, b):
+                        self.leaf = ref
+                        found = POSITION_PROVEN
+                        break
                 i = self.choose(ref, b)
                 if i < 0:
                     for _ in range(self.depth):
@@ -362,7 +453,7 @@ cdef class Growth(Arena):
                 self.chain += 1
                 board_place(b, self.found_move, b.to_move, self.tables)
                 found = self.examine(b)
-            if found == POSITION_OPEN and self.leaf_vcf_nodes > 0 and self.solve(b, 0):
+            if found == POSITION_OPEN and self.leaf_vcf_nodes > 0 and self.solve_fours(b):
                 found = POSITION_PROVEN
         if found == POSITION_OPEN:
             key[0] = b.hash

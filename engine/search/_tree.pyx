@@ -135,6 +135,7 @@ cdef class Tree(Growth):
         self.need_root()
         self.check_planes(planes, keys, 1)
         self.tables = TABLES_ALL
+        self.threes = self.tree_vct_nodes > 0
         with nogil:
             status = self.begin(root_move, &planes[0, 0, 0, 0], &keys[0])
         if status == BAD_MOVE:
@@ -158,6 +159,7 @@ cdef class Tree(Growth):
             raise ValueError(f"the kernel has no evaluator of kind {kernel_kind}")
         # Open threes matter only for black's forbidden points.
         self.tables = TABLES_ALL if self.board.state.renju else TABLES_FOURS
+        self.threes = False
         self.stop = False
         with nogil:
             while done < simulations and not self.stop:
@@ -509,6 +511,7 @@ def gather(
             if with_moves:
                 move = forced[i]
             (<Tree>batch.trees[i]).tables = TABLES_ALL
+            (<Tree>batch.trees[i]).threes = (<Tree>batch.trees[i]).tree_vct_nodes > 0
             for _ in range(tries):
                 answer = (<Tree>batch.trees[i]).begin(move, &planes[n, 0, 0, 0], &keys[n])
                 if answer != SOLVED:

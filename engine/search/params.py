@@ -33,11 +33,15 @@ class SearchParams:
     leaf_vcf_nodes: int = 60
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
     numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
-    vcf_growth: int = 3
-    """A node is solved again when its visits have grown by the square of this factor, with a budget grown by
-    it (derived: the solver's share of a simulation falls with visits)."""
-    max_vcf_nodes: int = 20_000
-    """Largest such budget (derived: 5 ms at 4 million placements a second)."""
+    tree_vct_visits: int = 8
+    """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
+    (derived: a node visited less often is hardly worth a proof)."""
+    tree_vct_nodes: int = 30
+    """Its budget for each visit, in placements: asked again whenever the visits are four times as many; 0: a
+    tree without such calls (derived: with about four such nodes on a path, 5 % of the time at 350 us a
+    simulation and 3 million placements a second)."""
+    max_tree_vct_nodes: int = 100_000
+    """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 160
     """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth
     of the time at 200 us a simulation and 4 million placements a second)."""

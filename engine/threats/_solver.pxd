@@ -51,13 +51,14 @@ cdef class Solver:
     cdef int64_t limit              # the call's node budget
     cdef int64_t next_poll          # node count at which `poll` is asked
     cdef uint64_t* keys             # hash change of a stone, by colour * MAX_POINTS + point (VCT)
+    cdef int keys_width             # width of the boards that these are of
     cdef uint64_t turn_key          # hash change of the side to move
     cdef bint polling               # whether there is a `poll`
     cdef object poll                # Callable[[], bool] or None: end the running call?
     cdef volatile int stop_flag     # set from any thread: end every call as unknown, until it is zero again
     cdef int attacker               # of the running call
     cdef bint legality              # renju: black's forbidden points matter
-    cdef bint shortest              # look for the shortest VCF, however long that takes
+    cdef bint shortest              # look for the shortest VCF, however long that takes; False for the tree
     cdef int tables                 # what placements keep up to date
 
     # Solve for `attacker`, as if it were his turn; `b` is as before on return. `vcf` never allocates.

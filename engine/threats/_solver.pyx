@@ -42,8 +42,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, TABLES_FOURS, WHITE, Board, BoardState, Line,
+    BLACK, EMPTY, LINE_WORDS, MAX_POINTS, MAX_SIDE, TABLES_ALL, TABLES_FOURS, WHITE, Board, BoardState, Line,
     board_any_five, board_forbidden, board_place, board_set_to_move, board_undo, lowest32, lowest64,
+    stone_key, turn_key,
 )
 from engine.threats._masks cimport any_line, blocks, completions, mark_fives, mark_fours
 
@@ -658,7 +659,6 @@ cdef class Solver:
     cdef bint begin_threes(self, BoardState* b) noexcept nogil:
         """Prepare for VCT: memory, on first use, and the keys of this board. Returns False without memory."""
         cdef int p, c
-        cdef uint64_t before
         if self.proof_table == NULL:
             self.proof_table = <ProofEntry*>calloc(self.mask + 1, sizeof(ProofEntry))
         if self.children == NULL:
@@ -667,18 +667,12 @@ cdef class Solver:
             self.keys = <uint64_t*>calloc(2 * MAX_POINTS, sizeof(uint64_t))
         if self.proof_table == NULL or self.children == NULL or self.keys == NULL:
             return False
-        before = b.hash
-        board_set_to_move(b, 1 - b.to_move)
-        self.turn_key = before ^ b.hash
-        board_set_to_move(b, 1 - b.to_move)
-        for p in range(b.points):
-            if b.cells[p] == EMPTY:
+        if self.keys_width != b.width:
+            self.keys_width = b.width
+            self.turn_key = turn_key()
+            for p in range(MAX_POINTS):
                 for c in range(2):
-                    board_place(b, p, c, TABLES_FOURS)
-                    self.keys[c * MAX_POINTS + p] = before ^ b.hash
-                    if b.to_move != b.saved[b.ply - 1].to_move:
-                        self.keys[c * MAX_POINTS + p] ^= self.turn_key
-                    board_undo(b)
+                    self.keys[c * MAX_POINTS + p] = stone_key(b, p, c) if p < b.width * MAX_SIDE else 0
         return True
 
     cdef void vcf(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil:
@@ -707,7 +701,7 @@ cdef class Solver:
             out.verdict = SOLVER_UNKNOWN
             return
         board_set_to_move(b, attacker)
-        self.solve_now(b, True, True, node_budget, out)
+        self.solve_now(b, True, self.shortest, node_budget, out)
         board_set_to_move(b, to_move)
 
     cdef int defend(

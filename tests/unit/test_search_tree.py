@@ -581,3 +581,58 @@ def test_status_of_settled_simulations() -> None:
     status = tree.select(planes, keys)
     assert status in (SOLVED, LEAF)
     assert status != FULL
+
+
+def simulate(tree: Tree, board: Board, simulations: int) -> None:
+    """Let the tree grow as with a net that knows nothing."""
+    planes, keys = buffers(board)
+    logits, wdl = np.zeros(board.points, np.float32), np.array([0, 1, 0], np.float32)
+    for _ in range(simulations):
+        status = tree.select(planes, keys)
+        if status == LEAF:
+            tree.expand(logits, wdl)
+        elif status != SOLVED:
+            break
+
+
+@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+def test_threes_in_the_tree_prove_nothing_wrong(rule: int) -> None:
+    rng = random.Random(70 + rule)
+    params = SearchParams(tree_vct_visits=1, tree_vct_nodes=200)
+    solver, proven, lost = Solver(14), 0, 0
+    for _ in range(60 * LONG):
+        board = random_position(rng, 6, 6, rule, rng.randrange(12, 26))
+        if not board.n_empty:
+            continue
+        exhaustive = Tree(SearchParams(), 64 * MIB)
+        exhaustive.set_root(board)
+        exhaustive.run(20_000, KERNEL_UNIFORM)
+        tree = Tree(params, 64 * MIB, solver)
+        tree.set_root(board)
+        simulate(tree, board, 300)
+        if PROVEN_NONE not in (exhaustive.proven, tree.proven):
+            assert tree.proven == exhaustive.proven
+            proven += 1
+            lost += tree.proven == PROVEN_LOSS
+    assert proven >= 12 and lost >= 1
+
+
+def test_moves_that_do_not_stop_a_win_by_fours_are_forgotten() -> None:
+    # Black's h8 makes an open three, so that white has few answers.
+    board = put(Board(15, 15, 0), "6,7 3,3 5,7 11,3")
+    three = 7 * 15 + 7
+    tree = Tree(SearchParams(tree_vct_visits=4), 32 * MIB, Solver(14))
+    tree.set_root(board)
+    planes, keys = buffers(board)
+    for _ in range(6):
+        if tree.select(planes, keys, three) == LEAF:
+            tree.expand(np.zeros(225, np.float32), np.array([0, 1, 0], np.float32))
+    board.place(three)
+    visited = tree.set_root(board)
+    assert visited >= 4
+    defences = set(Solver(14).solve(board, "vct", 0, 100_000).defences)
+    moves = set(tree.moves().tolist())
+    seen = {p for p, n in zip(tree.moves().tolist(), tree.edge_visits().tolist(), strict=True) if n}
+    assert 0 < len(defences) < 20
+    assert defences <= moves
+    assert len(moves - seen) <= 20  # a smaller budget may leave more than the defences
