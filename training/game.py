@@ -86,7 +86,7 @@ class PlayConfig:
     gumbel: GumbelParams = field(default_factory=GumbelParams)
     reuse_tree: bool = True
     root_vcf_nodes: int = 500
-    root_vct_nodes: int = 0
+    root_vct_nodes: int = 10_000
     leaf_vcf_nodes: int = 60
     policy_temperature: float = 1.1
     max_ply_share: float = 1.0

@@ -153,7 +153,7 @@ def _rule(text: str) -> tuple[int, float]:
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "minutes": 2.0, "workers": 1, "games": 24, "sizes": ("7",), "rules": ("0",), "cycle_positions": 1500,
-        "play": {"simulations": 16, "root_vcf_nodes": 100, "leaf_vcf_nodes": 0,
+        "play": {"simulations": 16, "root_vcf_nodes": 100, "root_vct_nodes": 500, "leaf_vcf_nodes": 0,
                  "opening": {"max_stones": 3, "free_stones": 3}},
         "learner": {"net": {"blocks": 1, "channels": 16}, "batch": 64, "window_min": 2000, "warmup": 20},
         "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,

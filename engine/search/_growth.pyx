@@ -6,6 +6,11 @@ solver does (`solve`), else asks for an evaluation; `attach` puts the new nodes 
 carries the value up. A position with a single sensible move (the block of a five) is never evaluated: the walk
 goes on.
 
+At a new position the solver looks for wins by fours (`solve_fours`). A node that is visited often is also solved by
+fours and threes (`solve_threes`), again and again with budgets that follow its visits; where the opponent threatens
+to win by fours, only the moves that may stop him are kept (`narrow`). Below a quiet move that prepares a win, the
+values of a small net are wrong until its answers have been refuted one by one; this is how that happens quickly.
+
 Moves of a node lie in one block; only visited ones have an `EdgeStat`, and they come first. Unvisited moves
 differ in nothing but the prior, so `choose` compares all visited moves with the one best unvisited. Proven moves
 take no more simulations and their prior is shared by the others. One that loses counts as if it were illegal:

@@ -99,7 +99,7 @@ def test_a_proof_ends_the_game_and_names_the_winner(mixed):
             board.place(point)
         assert game.winner == board.to_move
         assert game.positions == len(game.moves) - game.opening + 1
-        solution = solver.solve(board, "vcf", nodes=300_000)
+        solution = solver.solve(board, "vct", nodes=300_000)
         if solution.verdict == Verdict.WIN:
             checked += 1
             (point,), _ = game.policy(game.positions - 1)
@@ -107,6 +107,22 @@ def test_a_proof_ends_the_game_and_names_the_winner(mixed):
             if board.winner == EMPTY:
                 assert board.five_points(1 - board.to_move) or board.legal_points()
     assert checked > 10
+
+
+def test_wins_by_threes_at_the_root_end_games():
+    """Behind no searched position that a solver with the same budget would have ended does a game go on."""
+    solver, ends = Solver(16), Counter()
+    for nodes in (0, 3000):
+        config = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6, root_vct_nodes=nodes)
+        for game in games_of(5, 1200, config=config):
+            board = Board(game.width, game.height, game.rule)
+            for i, point in enumerate(game.moves.tolist()):
+                if i > game.opening:
+                    answer = solver.solve(board, "vct", nodes=1000)
+                    ends[nodes, "passed by"] += answer.verdict is Verdict.WIN and answer.distance > 7
+                board.place(point)
+    assert ends[0, "passed by"] > 10
+    assert ends[3000, "passed by"] < ends[0, "passed by"] / 5  # tables differ, so not quite none
 
 
 def test_sizes_follow_their_weights(mixed):
