@@ -57,7 +57,8 @@ cdef class Growth(Arena):
     cdef int64_t solver_visits(self, int level) noexcept nogil
     cdef bint solve_fours(self, BoardState* b) noexcept nogil
     cdef bint solve_threes(self, Node* node, BoardState* b) noexcept nogil
-    cdef bint narrow(self, Node* node, const uint16_t* points, int n) noexcept nogil
+    cdef bint narrow(self, Node* node, const uint16_t* points, int n, int distance) noexcept nogil
+    cdef void take_back(self, Node* node, Node* child) noexcept nogil
     cdef void ready_head(self, Node* node) noexcept nogil
     cdef void widen(self, Node* node, BoardState* b) noexcept nogil
     cdef int choose(self, Ref ref, BoardState* b) noexcept nogil

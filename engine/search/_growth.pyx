@@ -211,7 +211,7 @@ cdef class Growth(Arena):
         if result.verdict == SOLVER_WIN:
             n = self.solver.vct_defences(b, 1 - b.to_move, budget, &result, points)
             self.solver_nodes += result.nodes
-            if n >= 0 and not self.narrow(node, points, n):
+            if n >= 0 and not self.narrow(node, points, n, result.distance + 1):
                 self.found_proven = PROVEN_LOSS
                 self.found_distance = result.distance + 1
                 self.found_move = NO_MOVE
@@ -220,8 +220,8 @@ cdef class Growth(Arena):
             node.solver_level = SOLVER_DONE
         return False
 
-    cdef bint narrow(self, Node* node, const uint16_t* points, int n) noexcept nogil:
-        """Forget the unvisited moves of a node that are not among `points`, since they lose.
+    cdef bint narrow(self, Node* node, const uint16_t* points, int n, int distance) noexcept nogil:
+        """Forget the unvisited moves of a node that are not among `points`, and settle the visited ones: they lose.
 
         Their prior is shared by the others, as that of moves proven to lose. Returns False if nothing is left
         that might not lose; without memory nothing happens.
@@ -240,7 +240,16 @@ cdef class Growth(Arena):
         for i in range(n):
             wanted[points[i]] = 1
         for i in range(node.n_visited):
-            if stats[i].proven == PROVEN_DRAW or (stats[i].proven == PROVEN_NONE and wanted[old_moves[i]]):
+            if stats[i].proven == PROVEN_NONE and not wanted[old_moves[i]]:
+                stats[i].proven = PROVEN_LOSS
+                stats[i].distance = <uint16_t>distance
+                stats[i].q = exact_q(PROVEN_LOSS)
+                node.settled_prior += stats[i].prior
+                if stats[i].child != 0:
+                    self.take_back(node, node_at(self, stats[i].child))
+                    node_at(self, stats[i].child).proven = PROVEN_WIN
+                    node_at(self, stats[i].child).distance = <uint16_t>(distance - 1)
+            elif stats[i].proven != PROVEN_LOSS:
                 left = True
             k -= wanted[old_moves[i]]
             wanted[old_moves[i]] = 0
@@ -278,6 +287,23 @@ cdef class Growth(Arena):
         node.settled_prior += <float>dropped
         node.head_ready = 0
         return True
+
+    cdef void take_back(self, Node* node, Node* child) noexcept nogil:
+        """Take what a move that loses had brought out of the averages of its node, the end of the path, and above."""
+        cdef Node* above
+        cdef double d_value = child.value_sum
+        cdef int i
+        node.weight -= child.weight
+        node.value_sum += d_value
+        node.draw_sum -= child.draw_sum
+        for i in range(self.depth - 1, -1, -1):
+            d_value = -d_value
+            above = node_at(self, self.path[i])
+            above.weight -= child.weight
+            above.value_sum += d_value
+            above.draw_sum -= child.draw_sum
+            stats_of(self, above)[self.path_edge[i]].q = -node_value(node)
+            node = above
 
     # --- selection -----------------------------------------------------------------------------------------
 

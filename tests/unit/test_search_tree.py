@@ -636,3 +636,9 @@ def test_moves_that_do_not_stop_a_win_by_fours_are_forgotten() -> None:
     assert 0 < len(defences) < 20
     assert defences <= moves
     assert len(moves - seen) <= 20  # a smaller budget may leave more than the defences
+    lost = {
+        p
+        for p, code in zip(tree.moves().tolist(), tree.edge_proven().tolist(), strict=True)
+        if code == PROVEN_LOSS
+    }
+    assert lost and lost <= seen - defences
