@@ -2,7 +2,7 @@
 """Search kernel: how a tree grows by PUCT, with proven results.
 
 A simulation walks down by `choose`, decides at the new position whether the rules settle it (`examine`) or the
-solver does (`solve`), else asks for an evaluation; `attach` puts the new nodes into the tree and `backup`
+solver does (`solve_fours`), else asks for an evaluation; `attach` puts the new nodes into the tree and `backup`
 carries the value up. A position with a single sensible move (the block of a five) is never evaluated: the walk
 goes on.
 
@@ -64,7 +64,7 @@ cdef class Growth(Arena):
         self.edge_cap = self.params.edge_cap or MAX_POINTS
         self.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
         self.tree_vct_visits = self.params.tree_vct_visits
-        self.tree_vct_nodes = self.params.tree_vct_nodes if solver is not None else 0
+        self.tree_vct_nodes = self.params.tree_vct_nodes if self.leaf_vcf_nodes > 0 else 0
         self.max_tree_vct_nodes = self.params.max_tree_vct_nodes
 
     # --- positions -----------------------------------------------------------------------------------------
@@ -224,7 +224,11 @@ cdef class Growth(Arena):
         """Forget the unvisited moves of a node that are not among `points`, and settle the visited ones: they lose.
 
         Their prior is shared by the others, as that of moves proven to lose. Returns False if nothing is left
-        that might not lose; without memory nothing happens.
+        that might not lose; without memory the unvisited ones stay.
+
+        Args:
+            points: the `n` moves that may not lose.
+            distance: plies until the game is over behind any other move.
         """
         cdef uint8_t wanted[484]
         cdef EdgeStat* stats = stats_of(self, node) if node.n_visited else NULL
@@ -454,8 +458,6 @@ cdef class Growth(Arena):
             else:
                 # The root has a solver of its own.
                 if self.threes and self.depth > 0 and node.solver_level < SOLVER_DONE and node.n_legal > 1:
-                    if node.solver_level == 0:
-                        node.solver_level = 1
                     if node.visits >= self.solver_visits(node.solver_level) and self.solve_threes(node, b):
                         self.leaf = ref
                         found = POSITION_PROVEN

@@ -35,7 +35,7 @@ class SearchParams:
     numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
-    (derived: a node visited less often is hardly worth a proof)."""
+    (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
     tree_vct_nodes: int = 30
     """Its budget for each visit, in placements: asked again whenever the visits are four times as many; 0: a
     tree without such calls (derived: with about four such nodes on a path, 5 % of the time at 350 us a
