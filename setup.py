@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 
 MODULES = [
     "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._arena",
-    "engine.search._growth", "engine.search._tree",
+    "engine.search._growth", "engine.search._tree", "engine.evaluator._lines",
     "training._rollouts",
 ]
 
@@ -34,9 +34,9 @@ extensions = [
     Extension(
         name,
         [name.replace(".", "/") + ".pyx"],
-        include_dirs=["engine/rules"],
+        include_dirs=["engine/rules", "engine/evaluator"],
         extra_compile_args=flags,
-        depends=["engine/rules/bits.h"],
+        depends=["engine/rules/bits.h", "engine/evaluator/lines.h"],
     )
     for name in modules
     if os.path.exists(name.replace(".", "/") + ".pyx")

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from engine.evaluator.check import check_evaluator
-from engine.evaluator.make import net_path
+from engine.evaluator.make import load_net, net_path
 from engine.evaluator.onnx import OnnxEvaluator, runtime_version
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
     evaluator = OnnxEvaluator(net_path(args.net))
-    check_evaluator(evaluator)
+    check_evaluator(load_net(evaluator.path))
     facts = {**evaluator.describe(), "onnxruntime": runtime_version(), "check": "passed"}
     if args.json:
         print(json.dumps(facts, indent=2))

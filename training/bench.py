@@ -44,7 +44,7 @@ def untrained_net(folder: Path, blocks: int, channels: int, device: str) -> str:
             rows.append(encode(board))
         batches.append(np.stack(rows))
     anything = Tolerances(*[1e9] * len(dataclasses.fields(Tolerances)))
-    return str(export_net(network, folder, name, calibration=batches, tolerances=anything).int8)
+    return str(export_net(network, folder, name, calibration=batches, tolerances=anything).fastest)
 
 
 def bench(config: RunConfig, nets: list[str], seconds: float) -> int:

@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sizes=(9, 20),
     )
     exported = learner.export(a.out or a.run_dir, a.name, origin)
-    print(f"{exported.int8} ({exported.net_id}): {exported.differences}")
+    print(f"{exported.fastest} ({exported.net_id}): {exported.differences}")
     return 0
 
 

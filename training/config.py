@@ -21,15 +21,20 @@ class NetConfig:
     """Shape of a net.
 
     Attributes:
-        blocks: residual blocks of two 3x3 convolutions.
+        kind: `tower`, a residual tower; `lines`, a table of lines with light blocks (`training.lines`).
+        blocks: residual blocks, of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in a
+            line net.
         channels: of the trunk.
+        line_hidden: hidden units of the dense net that fills the table of a line net.
         pool_block: index of the block that also sees the pooled board; -1 for none. Default: the middle.
         policy_channels, value_channels: of the 1x1 convolutions in front of the heads.
         value_hidden: width of the dense layer in front of the WDL logits.
     """
 
+    kind: str = "tower"
     blocks: int = 4
     channels: int = 64
+    line_hidden: int = 128
     pool_block: int | None = None
     policy_channels: int = 32
     value_channels: int = 32
@@ -39,6 +44,11 @@ class NetConfig:
     def pooled(self) -> int:
         """Index of the block with global pooling, -1 for none."""
         return self.blocks // 2 if self.pool_block is None else self.pool_block
+
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("tower", "lines"):
+            raise ConfigError(f"the kind of a net must be tower or lines, not {self.kind!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class HandMadeEvaluator:
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
     kernel_kind = KERNEL_NONE
     kernel_seed = 0
+    line_net = None
 
     # Logit of a point for each plane that is set there; own shapes a little over the opponent's.
     _WEIGHTS = (
@@ -65,6 +66,7 @@ class TorchEvaluator:
     feature_version = FEATURE_VERSION
     kernel_kind = KERNEL_NONE
     kernel_seed = 0
+    line_net = None
     _STEP = 64  # batches are rounded up to a multiple, so that cuDNN sees few shapes
 
     def __init__(self, path: Path, device: str) -> None:
@@ -133,6 +135,6 @@ def load_evaluator(name: str, device: str = "cpu") -> Evaluator:
         return HandMadeEvaluator(name)
     if name.endswith(".pt"):
         return TorchEvaluator(Path(name), device)
-    from engine.evaluator.onnx import OnnxEvaluator
+    from engine.evaluator.make import load_net
 
-    return OnnxEvaluator(name)
+    return load_net(name)

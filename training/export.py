@@ -1,5 +1,8 @@
 """Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
 
+A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
+from the weights in there.
+
 Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
 own evaluator, compared, and only then renamed.
 
@@ -20,7 +23,10 @@ import numpy.typing as npt
 import torch
 
 from engine.encoding import FEATURE_VERSION
+from engine.evaluator.base import Evaluator
 from engine.evaluator.check import canary_batches, check_evaluator
+from engine.evaluator.lines import KIND as LINES
+from engine.evaluator.lines import LineEvaluator
 from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from engine.rules.rule import Rule
 from training.graph import build
@@ -41,7 +47,8 @@ class Tolerances:
     Attributes:
         fp32_logit: of any policy logit between torch and the fp32 file.
         fp32_wdl: of any chance between torch and the fp32 file.
-        int8_policy_kl: mean over positions of KL(fp32 || int8) in nats.
+        int8_policy_kl: mean over positions of KL(fp32 || int8) in nats. For a line net, here and below, the
+            kernel stands in place of int8.
         int8_utility: mean over positions of |win - loss| shift between fp32 and int8.
         int8_utility_worst: the largest such shift of one position.
     """
@@ -82,13 +89,21 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Paths of an export and the differences that were measured (names as in `Tolerances`)."""
+    """Paths of an export and the differences that were measured (names as in `Tolerances`).
+
+    A line net has no int8 file.
+    """
 
     fp32: Path
-    int8: Path
+    int8: Path | None
     card: Path
     net_id: str
     differences: dict[str, float]
+
+    @property
+    def fastest(self) -> Path:
+        """The file to play with on a CPU."""
+        return self.int8 or self.fp32
 
 
 def weights_digest(model: Network) -> str:
@@ -134,15 +149,16 @@ def export_net(
     net_id = f"{name}-{weights_digest(model)}"
     cut = max(1, len(calibration) * 3 // 4)
     fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
-    quantisation = calibrate(model, fit)
-    paths = {p: folder / f"{name}.{p}.onnx" for p in ("fp32", "int8")}
+    lines = model.config.kind == LINES
+    quantisation = None if lines else calibrate(model, fit)
+    paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
     temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
     try:
         for precision, path in temporary.items():
             metadata = _metadata(model, net_id, precision, origin)
             built = build(model, metadata, quantisation if precision == "int8" else None)
             path.write_bytes(built.SerializeToString())
-        differences = compare(model, temporary["fp32"], temporary["int8"], held)
+        differences = compare(model, temporary["fp32"], temporary.get("int8"), held)
         _refuse(differences, tolerances)
         for precision, path in temporary.items():
             os.replace(path, paths[precision])
@@ -151,7 +167,7 @@ def export_net(
             path.unlink(missing_ok=True)
     card = folder / f"{name}.md"
     card.write_text(card_text(model, name, net_id, origin, differences), encoding="utf-8")
-    return Exported(paths["fp32"], paths["int8"], card, net_id, differences)
+    return Exported(paths["fp32"], paths.get("int8"), card, net_id, differences)
 
 
 def _on_cpu(model: Network) -> Network:
@@ -166,8 +182,10 @@ def _metadata(model: Network, net_id: str, precision: str, origin: Origin) -> di
         "feature_version": str(FEATURE_VERSION),
         "net_id": net_id,
         "precision": precision,
+        "kind": model.config.kind,
         "blocks": str(model.config.blocks),
         "channels": str(model.config.channels),
+        "pooled": str(model.config.pooled),
         "rules": ",".join(str(r) for r in origin.rules),
         "sizes": f"{origin.sizes[0]}-{origin.sizes[1]}",
         "training_steps": str(origin.training_steps),
@@ -177,8 +195,10 @@ def _metadata(model: Network, net_id: str, precision: str, origin: Origin) -> di
     }
 
 
-def compare(model: Network, fp32: Path, int8: Path, positions: Sequence[Planes]) -> dict[str, float]:
+def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[Planes]) -> dict[str, float]:
     """Return the differences between torch, fp32 file and int8 file (names as in `Tolerances`).
+
+    Without an int8 file the fp32 one is compared as the kernel computes it.
 
     The fp32 file is compared on canaries and positions; the int8 file on the positions, since ranges that fit
     real play say nothing about random stones.
@@ -186,7 +206,8 @@ def compare(model: Network, fp32: Path, int8: Path, positions: Sequence[Planes])
     Raises:
         engine.errors.NetError: a file cannot be run or gives nonsense.
     """
-    one, other = OnnxEvaluator(fp32), OnnxEvaluator(int8)
+    one = OnnxEvaluator(fp32)
+    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32)) if int8 is None else OnnxEvaluator(int8)
     for evaluator in (one, other):
         check_evaluator(evaluator)
     logit = wdl = 0.0
@@ -237,6 +258,11 @@ def card_text(model: Network, name: str, net_id: str, origin: Origin, difference
     c, d = model.config, differences
     parameters = sum(p.numel() for p in model.parameters())
     rules = ", ".join(Rule(r).name.lower() for r in origin.rules)
+    shape = f"{c.blocks} blocks x {c.channels} channels"
+    small = "fp32 to int8 file"
+    if c.kind == LINES:
+        small = "fp32 file to kernel"
+        shape = f"table of lines, {shape.replace('blocks', 'light blocks')}"
     return f"""# {name}
 
 {origin.description}
@@ -245,13 +271,13 @@ def card_text(model: Network, name: str, net_id: str, origin: Origin, difference
 |---|---|
 | id | {net_id} |
 | created | {origin.created} |
-| shape | {c.blocks} blocks x {c.channels} channels, {parameters:,} parameters in training |
+| shape | {shape}, {parameters:,} parameters in training |
 | planes | feature version {FEATURE_VERSION} |
 | boards | {origin.sizes[0]} to {origin.sizes[1]} a side |
 | rules | {rules} |
 | training | {origin.training_steps:,} batches, {origin.games:,} games, {origin.positions:,} positions |
 | torch to fp32 file | logits within {d["fp32_logit"]:.1e}, chances within {d["fp32_wdl"]:.1e} |
-| fp32 to int8 file | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
+| {small} | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
 {d["int8_utility"]:.4f} on average, {d["int8_utility_worst"]:.3f} at worst |
 
 **Data.** {origin.data}

@@ -20,7 +20,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from engine.encoding import N_PLANES
-from training.network import REFERENCE_AREA, Network
+from engine.evaluator.lines import WEIGHT_PREFIX
+from training.lines import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
+from training.network import REFERENCE_AREA, Block, Network
 from training.quantise import Quantisation
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
@@ -56,7 +58,9 @@ class _Graph:
         q = self.node("QuantizeLinear", [tensor, scale, zero], f"{name}.q")
         return self.node("DequantizeLinear", [q, scale, zero], name)
 
-    def convolution(self, x: str, name: str, weight: Array, bias: Array, x_range: str) -> str:
+    def convolution(
+        self, x: str, name: str, weight: Array, bias: Array, x_range: str, group: int = 1
+    ) -> str:
         """Add a same-padded convolution; `x_range` names the range of its input for int8."""
         pad = weight.shape[2] // 2
         if self.quantisation is None:
@@ -69,7 +73,8 @@ class _Graph:
             levels = np.rint(rounded.bias / bias_scale).astype(np.int32)
             b = self._dequantised(f"{name}.bias", levels, bias_scale)
         return self.node(
-            "Conv", [x, w, b], f"{name}.conv", kernel_shape=list(weight.shape[2:]), pads=[pad] * 4
+            "Conv", [x, w, b], f"{name}.conv", kernel_shape=list(weight.shape[2:]), pads=[pad] * 4,
+            group=group,
         )
 
     def _dequantised(self, name: str, levels: npt.NDArray[np.generic], scale: Array) -> str:
@@ -96,6 +101,87 @@ def _pool_weights(weight: Array) -> Array:
     return np.concatenate([mean - scaled, scaled / np.float32(REFERENCE_AREA), peak], axis=1)
 
 
+def _line_stem(g: _Graph, stem: LineStem) -> str:
+    """Add the first layer of a line net, from the planes."""
+    taps = np.zeros((2 * len(DIRECTIONS), 1, 2 * REACH + 1, 2 * REACH + 1), np.float32)
+    for i, (dx, dy) in enumerate(DIRECTIONS):
+        for k in range(REACH):
+            for side, sign in enumerate((-1, 1)):
+                taps[2 * i + side, 0, REACH + sign * dy * (k + 1), REACH + sign * dx * (k + 1)] = 4**k
+    # own + 2 x the opponent's + 3 x (1 - usable), the edge around it, then base 4 along each half of a line
+    digit = np.zeros((1, N_PLANES, 1, 1), np.float32)
+    digit[0, :3, 0, 0] = -EDGE, 1, 2
+    digits = g.node("Conv", ["planes", g.constant("digits.weight", digit),
+                             g.constant("digits.bias", np.array([EDGE], np.float32))], "digits")  # fmt: skip
+    pads = g.constant("edge.pads", np.array([0, 0, REACH, REACH, 0, 0, REACH, REACH], np.int64))
+    board = g.node("Pad", [digits, pads, g.constant("edge", np.float32(EDGE))], "board")
+    codes = g.node("Conv", [board, g.constant("codes.weight", taps)], "codes")
+    codes = g.node("Cast", [codes], "codes.int", to=TensorProto.INT64)
+    sides = g.node("Gather", [g.constant("sides.of_code", side_of_code()), codes], "sides", axis=0)
+    vectors = g.constant("lines.sides", _numpy(stem.sides()))
+    rows = g.node("Gather", [vectors, sides], "sides.rows", axis=0)
+    # [B, 2 x 4, H, W, E] -> [B, 4, 2, H, W, E], summed over the two halves
+    shape = np.array([0, len(DIRECTIONS), 2, -1, stem.middle.in_features], np.int64)
+    rows = g.node("Reshape", [rows, g.constant("halves.shape", shape)], "halves")
+    axis = g.constant("halves.axis", np.array([2], np.int64))
+    rows = g.node("ReduceSum", [rows, axis], "pairs", keepdims=0)
+    rows = g.node("Relu", [rows], "pairs.relu")
+    rows = g.node("MatMul", [rows, g.constant("lines.middle", _numpy(stem.middle.weight).T)], "middle")
+    rows = g.node("Add", [rows, g.constant("lines.middle_bias", _numpy(stem.middle.bias))], "middle.biased")
+    rows = g.node("Relu", [rows], "middle.relu")
+    rows = g.node("MatMul", [rows, g.constant("lines.out", _line_out(stem))], "lines")
+    axis = g.constant("lines.axis", np.array([1], np.int64))
+    x = g.node("ReduceSum", [rows, axis], "lines.sum", keepdims=0)
+    x = g.node("Transpose", [x], "lines.columns", perm=[0, 2, 1])
+    weight = g.constant("plane_weight", _numpy(stem.planes.weight))
+    bias = g.constant("bias", _numpy(stem.folded()[1]))
+    planes = g.node("Conv", ["planes", weight, bias], "points")
+    x = g.node("Reshape", [x, g.node("Shape", [planes], "points.shape")], "lines.board")
+    return g.node("Relu", [g.node("Add", [x, planes], "stem.sum")], "trunk0")
+
+
+def _line_out(stem: LineStem) -> Array:
+    """Return the last layer of the table [E, D] with the normalisation folded in."""
+    return _numpy(stem.out.weight * stem.folded()[0][:, None]).T
+
+
+def line_weights(model: Network) -> dict[str, Array]:
+    """Return the weights of a line net as the engine's kernel takes them (`engine.evaluator.lines`)."""
+    stem = model.stem
+    assert isinstance(stem, LineStem)
+    folded = [(b.first.folded(), b.second.folded()) for b in model.blocks if isinstance(b, Block)]
+    c = model.config.channels
+
+    def stacked(arrays: list[Array], *shape: int) -> Array:
+        return np.stack(arrays) if arrays else np.zeros((0, *shape), np.float32)
+
+    out = {
+        "sides": _numpy(stem.sides()),
+        "middle": _numpy(stem.middle.weight).T,
+        "middle_bias": _numpy(stem.middle.bias),
+        "out": _line_out(stem),
+        "plane_weight": _numpy(stem.planes.weight)[:, :, 0, 0].T,
+        "bias": _numpy(stem.folded()[1]),
+        "dw": stacked([_numpy(first[0]).reshape(c, 9).T for first, _ in folded], 9, c),
+        "dw_bias": stacked([_numpy(first[1]) for first, _ in folded], c),
+        "pw": stacked([_numpy(second[0])[:, :, 0, 0].T for _, second in folded], c, c),
+        "pw_bias": stacked([_numpy(second[1]) for _, second in folded], c),
+        "policy_in": _numpy(model.policy_in.weight)[:, :, 0, 0].T,
+        "policy_bias": _numpy(model.policy_in.bias),
+        "policy_out": _numpy(model.policy_out.weight)[0, :, 0, 0],
+        "value_in": _numpy(model.value_in.weight)[:, :, 0, 0].T,
+        "value_bias": _numpy(model.value_in.bias),
+        "hidden_w": _numpy(model.value_hidden.weight).T,
+        "hidden_b": _numpy(model.value_hidden.bias),
+        "out_w": _numpy(model.value_out.weight).T,
+        "out_b": _numpy(model.value_out.bias),
+    }
+    pooled = [b.pool for b in model.blocks if isinstance(b, Block) and b.pool is not None]
+    out["pool_weight"] = _numpy(pooled[0].weight).T if pooled else np.zeros((3 * c, c), np.float32)
+    out["pool_bias"] = _numpy(pooled[0].bias) if pooled else np.zeros(c, np.float32)
+    return {name: np.ascontiguousarray(value) for name, value in out.items()}
+
+
 def _numpy(tensor: object) -> Array:
     return tensor.detach().float().cpu().numpy()  # type: ignore[attr-defined,no-any-return]
 
@@ -109,11 +195,16 @@ def build(model: Network, metadata: Mapping[str, str], quantisation: Quantisatio
         quantisation: None for fp32; for int8 what `quantise.calibrate` found.
     """
     g = _Graph(quantisation)
-    x = g.quantised("planes", "input")
-    x = g.convolution(x, "stem", _numpy(model.stem.weight), _numpy(model.stem.bias), "input")
-    x = g.quantised(x, "trunk0", relu=True)
+    if isinstance(model.stem, LineStem):
+        x = _line_stem(g, model.stem)
+    else:
+        x = g.quantised("planes", "input")
+        x = g.convolution(x, "stem", _numpy(model.stem.weight), _numpy(model.stem.bias), "input")
+        x = g.quantised(x, "trunk0", relu=True)
     for i, block in enumerate(model.blocks):
-        y = g.convolution(x, f"b{i}.first", *map(_numpy, block.first.folded()), f"trunk{i}")
+        y = g.convolution(
+            x, f"b{i}.first", *map(_numpy, block.first.folded()), f"trunk{i}", block.first.conv.groups
+        )
         if block.pool is not None:
             y = g.quantised(y, f"b{i}.before_pool")
             bias = g.dense(
@@ -144,14 +235,21 @@ def build(model: Network, metadata: Mapping[str, str], quantisation: Quantisatio
     )
     v = g.node("Relu", [v], "value_hidden.relu")
     g.dense(v, "wdl", _numpy(model.value_out.weight), _numpy(model.value_out.bias))
+    outputs = [
+        helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", "A"]),
+        helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
+    ]
+    if isinstance(model.stem, LineStem):
+        for name, value in line_weights(model).items():
+            g.node("Identity", [g.constant(f"{WEIGHT_PREFIX}{name}.value", value)], f"{WEIGHT_PREFIX}{name}")
+            outputs.append(
+                helper.make_tensor_value_info(f"{WEIGHT_PREFIX}{name}", TensorProto.FLOAT, list(value.shape))
+            )
     graph = helper.make_graph(
         g.nodes,
         "tengen",
         [helper.make_tensor_value_info("planes", TensorProto.FLOAT, ["B", N_PLANES, "H", "W"])],
-        [
-            helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", "A"]),
-            helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
-        ],
+        outputs,
         g.initialisers,
     )
     model_proto = helper.make_model(

@@ -281,10 +281,10 @@ class Learner:
             return False
         path, state = found
         _check_features(path, state)
-        asked = to_mapping(self.config.net)
-        if state["config"]["net"] != asked:
+        there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
+        if there != self.config.net:
             raise checkpoint.CheckpointError(
-                f"{path}: holds a net {state['config']['net']}, the settings ask for {asked}"
+                f"{path}: holds a net {to_mapping(there)}, the settings ask for {to_mapping(self.config.net)}"
             )
         self.model.load_state_dict(state["model"])
         self.averaged.load_state_dict(state["averaged"])

@@ -258,7 +258,7 @@ class Run:
             net = self.run_dir / "nets" / f"{name}.pt"
             save_weights(self.learner.averaged, net, exported.net_id)
         else:
-            net = exported.int8 if self.config.precision == "int8" else exported.fp32
+            net = exported.fastest if self.config.precision == "int8" else exported.fp32
         self.state.net = net.name
         self.log.event(
             "export", cycle=cycle, net=net.name, net_id=exported.net_id,

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from engine.encoding import N_PLANES
 from training.config import NetConfig
+from training.lines import LineStem
 
 REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean is 0
 
@@ -37,11 +38,13 @@ class Heads(NamedTuple):
 
 
 class NormConv(nn.Module):
-    """3x3 convolution with BatchNorm behind it."""
+    """Convolution, 3x3 if not told otherwise, with BatchNorm behind it."""
 
-    def __init__(self, channels: int, gain: float) -> None:
+    def __init__(self, channels: int, gain: float, kernel: int = 3, groups: int = 1) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv = nn.Conv2d(
+            channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False
+        )
         # tuned: statistics of about the last 50 batches, so that several board sizes are in them
         self.norm = nn.BatchNorm2d(channels, momentum=0.02)
         nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
@@ -73,13 +76,16 @@ def pool(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class Block(nn.Module):
-    """x = relu(x + conv(relu(conv(x)))), optionally with a bias from the pooled board in the middle."""
+    """x = relu(x + conv(relu(conv(x)))), optionally with a bias from the pooled board in the middle.
 
-    def __init__(self, channels: int, blocks: int, pooled: bool) -> None:
+    A light one has a depthwise 3x3 convolution and a 1x1 one instead of two full ones.
+    """
+
+    def __init__(self, channels: int, blocks: int, pooled: bool, light: bool = False) -> None:
         super().__init__()
-        self.first = NormConv(channels, math.sqrt(2))
+        self.first = NormConv(channels, math.sqrt(2), groups=channels if light else 1)
         # Small enough that the variance of the trunk grows by a constant over all blocks.
-        self.second = NormConv(channels, 1 / math.sqrt(blocks))
+        self.second = NormConv(channels, 1 / math.sqrt(blocks), kernel=1 if light else 3)
         self.pool = nn.Linear(3 * channels, channels) if pooled else None
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -100,16 +106,21 @@ class Network(nn.Module):
         super().__init__()
         self.config = config
         c = config.channels
-        self.stem = nn.Conv2d(N_PLANES, c, 5, padding=2)
-        self.blocks = nn.ModuleList(Block(c, config.blocks, i == config.pooled) for i in range(config.blocks))
+        light = config.kind == "lines"
+        self.stem = LineStem(c, config.line_hidden) if light else nn.Conv2d(N_PLANES, c, 5, padding=2)
+        self.blocks = nn.ModuleList(
+            Block(c, config.blocks, i == config.pooled, light) for i in range(config.blocks)
+        )
         self.policy_in = nn.Conv2d(c, config.policy_channels, 1)
         # policy, soft, reply; a bias would be the same for all points and change no softmax
         self.policy_out = nn.Conv2d(config.policy_channels, 3, 1, bias=False)
         self.value_in = nn.Conv2d(c, config.value_channels, 1)
         self.value_hidden = nn.Linear(3 * config.value_channels, config.value_hidden)
         self.value_out = nn.Linear(config.value_hidden, 3)
-        # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
-        nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
+        if isinstance(self.stem, nn.Conv2d):
+            # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
+            nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
+            nn.init.zeros_(self.stem.bias)
         for layer in (self.policy_in, self.value_in, self.value_hidden):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
@@ -121,7 +132,6 @@ class Network(nn.Module):
             nn.init.normal_(layer.weight, std=std)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
-        nn.init.zeros_(self.stem.bias)
 
     def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
         """Judge a batch.

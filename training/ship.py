@@ -86,11 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         exported = ship(args.run, args.out, args.name, args.strength, args.limits)
         if args.default:
-            write_atomically(args.out / "default.txt", f"{exported.int8.name}\n".encode())
+            write_atomically(args.out / "default.txt", f"{exported.fastest.name}\n".encode())
     except (ConfigError, CheckpointError, ExportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{exported.int8} ({exported.net_id}): {exported.differences}")
+    print(f"{exported.fastest} ({exported.net_id}): {exported.differences}")
     return 0
 
 

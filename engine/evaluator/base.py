@@ -5,10 +5,13 @@ Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H * W points.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from engine.evaluator._lines import LineNet
 
 Planes = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
@@ -33,6 +36,8 @@ class Evaluator(Protocol):
         kernel_kind: KERNEL_NONE for one that is called from Python; else the tree kernel computes the same
             numbers itself.
         kernel_seed: seed of a KERNEL_HASHED evaluator, else 0.
+        line_net: what the tree kernel may call instead of `evaluate`, with the same answers; None where there
+            is no such thing.
     """
 
     @property
@@ -51,6 +56,8 @@ class Evaluator(Protocol):
     def kernel_kind(self) -> int: ...
     @property
     def kernel_seed(self) -> int: ...
+    @property
+    def line_net(self) -> LineNet | None: ...
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """Judge a batch of positions, each seen by its side to move.
@@ -79,3 +86,4 @@ class Decorator:
         self.rules = inner.rules
         self.kernel_kind = KERNEL_NONE
         self.kernel_seed = 0
+        self.line_net = None

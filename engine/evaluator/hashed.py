@@ -36,6 +36,7 @@ class HashedEvaluator:
     max_side = 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
     kernel_kind = KERNEL_HASHED
+    line_net = None
 
     def __init__(self, seed: int = 0) -> None:
         self.kernel_seed = seed

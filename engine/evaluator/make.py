@@ -30,11 +30,28 @@ def net_path(net: str, nets: Path = NETS) -> Path:
             raise NetError(f"no default net: {pointer} is missing; {WAY_OUT}") from None
         candidates = [nets / name]
     else:
-        candidates = [Path(net), nets / net, nets / f"{net}.int8.onnx", nets / f"{net}.onnx"]
+        candidates = [Path(net), nets / net, nets / f"{net}.int8.onnx", nets / f"{net}.fp32.onnx",
+                      nets / f"{net}.onnx"]  # fmt: skip
     for candidate in candidates:
         if candidate.is_file():
             return candidate
     raise NetError(f"no net at {candidates[0]}; {WAY_OUT}")
+
+
+def load_net(path: Path | str) -> Evaluator:
+    """Load a net file: a line net into the compiled kernel, any other into onnxruntime.
+
+    Raises:
+        NetError: the file is missing, damaged, not a net of Tengen, or of another feature version.
+    """
+    from engine.evaluator.onnx import OnnxEvaluator
+
+    net = OnnxEvaluator(path)
+    if net.metadata.get("kind") != "lines":
+        return net
+    from engine.evaluator.lines import LineEvaluator
+
+    return LineEvaluator(net)
 
 
 def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:
@@ -57,9 +74,8 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
 
         return HashedEvaluator(seed)
     from engine.evaluator.check import check_evaluator
-    from engine.evaluator.onnx import OnnxEvaluator
 
-    evaluator: Evaluator = OnnxEvaluator(net_path(config.net))
+    evaluator = load_net(net_path(config.net))
     check_evaluator(evaluator, quick=True)
     if not decorate or evaluator.kernel_kind != KERNEL_NONE:
         return evaluator
@@ -67,7 +83,7 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
         from engine.evaluator.symmetry import SymmetricEvaluator
 
         evaluator = SymmetricEvaluator(evaluator, seed)
-    if config.cache_mib:
+    if config.cache_mib and evaluator.line_net is None:  # a line net is faster than the way through the cache
         from engine.evaluator.cache import CachedEvaluator
 
         evaluator = CachedEvaluator(evaluator, config.cache_mib << 20)

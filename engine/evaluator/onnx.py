@@ -36,6 +36,7 @@ class OnnxEvaluator:
     max_batch: int | None = None
     kernel_kind = KERNEL_NONE
     kernel_seed = 0
+    line_net = None
 
     def __init__(self, path: Path | str) -> None:
         """Load a net and check that it is one of ours.
@@ -61,6 +62,12 @@ class OnnxEvaluator:
         wdl = np.exp(logits - logits.max(axis=1, keepdims=True))
         wdl /= wdl.sum(axis=1, keepdims=True)
         return policy, wdl
+
+    def constants(self, prefix: str) -> dict[str, np.ndarray]:
+        """Return the outputs named `prefix`..., by the rest of the name; planes must not matter for them."""
+        names = [o.name for o in self._session.get_outputs() if o.name.startswith(prefix)]
+        values = self._run(names, {"planes": np.zeros((1, N_PLANES, 5, 5), np.float32)}) if names else []
+        return {name.removeprefix(prefix): value for name, value in zip(names, values, strict=True)}
 
     def describe(self) -> dict[str, str]:
         """Return metadata, file size and checksum of the net, as text for users."""

@@ -21,6 +21,7 @@ class UniformEvaluator:
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
     kernel_kind = KERNEL_UNIFORM
     kernel_seed = 0
+    line_net = None
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """See `engine.evaluator.base.Evaluator.evaluate`."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from engine.evaluator._lines import LineNet
 from engine.rules._board import Board
 from engine.search._growth import Growth
 from engine.search.params import SearchParams
@@ -104,8 +105,17 @@ class Tree(Growth):
         Returns:
             Simulations done; fewer than asked for when the root is proven, memory is full or `stop` was set.
         """
+    def run_net(self, simulations: int, net: LineNet) -> int:
+        """Do simulations with a line net, without the GIL.
+
+        Returns:
+            As `run`.
+
+        Raises:
+            ValueError: the net's answer is not finite.
+        """
     stop: bool
-    """Ends `run` before its next simulation; may be set from any thread."""
+    """Ends `run` and `run_net` before its next simulation; may be set from any thread."""
 
     # --- the root
     @property

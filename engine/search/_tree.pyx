@@ -5,7 +5,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from engine._encoding cimport N_PLANES
-from engine.rules._board cimport EMPTY, TABLES_ALL, TABLES_FOURS, Board, BoardState
+from engine.evaluator._lines cimport LineNet
+from engine.rules._board cimport EMPTY, MAX_POINTS, TABLES_ALL, TABLES_FOURS, Board, BoardState
 from engine.search._arena cimport (
     NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node, Ref, exact_q, moves_of,
     node_at, node_value, opposite, priors_of, stats_of,
@@ -168,6 +169,31 @@ cdef class Tree(Growth):
                     done += 1
                 elif status != FULL or self.cramped > 1:
                     break
+        return done
+
+    def run_net(self, int simulations, LineNet net not None):
+        cdef int done = 0, status = LEAF
+        cdef uint64_t key
+        cdef float planes[N_PLANES * MAX_POINTS]
+        cdef float wdl[3]
+        cdef BoardState* b
+        self.need_root()
+        b = self.board.state
+        self.tables = TABLES_ALL
+        self.threes = self.tree_vct_nodes > 0
+        self.stop = False
+        with nogil:
+            while done < simulations and not self.stop:
+                status = self.begin(-1, planes, &key)
+                if status == LEAF:
+                    net.judge(planes, b.width, b.height, self.logits, wdl)
+                    status = self.expand_leaf(self.logits, True, wdl)
+                if status == LEAF or status == SOLVED:
+                    done += 1
+                elif status != FULL or self.cramped > 1:
+                    break
+        if status == BAD_MOVE:
+            raise ValueError("the net's answer is not finite, or no chances")
         return done
 
     # --- the root ------------------------------------------------------------------------------------------

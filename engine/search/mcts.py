@@ -116,10 +116,13 @@ class Search:
                     return reason
             return None
 
-        if evaluator.kernel_kind == KERNEL_NONE:
-            simulate = self._net_steps(board, evaluator)
+        kind, seed, line_net = evaluator.kernel_kind, evaluator.kernel_seed, evaluator.line_net
+        if line_net is not None:
+            simulate = self._kernel_steps(lambda slice_: self.tree.run_net(slice_, line_net), state)
+        elif kind != KERNEL_NONE:
+            simulate = self._kernel_steps(lambda slice_: self.tree.run(slice_, kind, seed), state)
         else:
-            simulate = self._kernel_steps(evaluator, state)
+            simulate = self._net_steps(board, evaluator)
         info_s = now_s + INFO_INTERVAL_S
         look = 0
         while True:
@@ -166,16 +169,20 @@ class Search:
 
         return step
 
-    def _kernel_steps(self, evaluator: Evaluator, state: SearchState) -> Callable[[], bool]:
-        """Return a function that lets the kernel run for about a millisecond; tells whether it can go on."""
-        kind, seed = evaluator.kernel_kind, evaluator.kernel_seed
+    def _kernel_steps(self, run: Callable[[int], int], state: SearchState) -> Callable[[], bool]:
+        """Return a function that lets the kernel run for about a millisecond; tells whether it can go on.
+
+        Args:
+            run: does so many simulations and returns how many were done.
+            state: holds the largest slice that the stoppers allow.
+        """
         wanted = 1
 
         def step() -> bool:
             nonlocal wanted
             slice_ = max(1, min(wanted, state.max_slice))
             begin_s = self._now_s()
-            done = self.tree.run(slice_, kind, seed)
+            done = run(slice_)
             took_s = self._now_s() - begin_s
             if took_s < KERNEL_SLICE_S / 2:
                 wanted = min(1024, 2 * wanted)

@@ -15,7 +15,8 @@ ALLOWED = {
     "engine/rules": {"libc", "numpy", "engine.rules"},
     "engine/threats": {"libc", "cython", "numpy", "cpython", "engine.rules", "engine.threats"},
     "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
-                      "engine._encoding"},
+                      "engine._encoding", "engine.evaluator._lines"},
+    "engine/evaluator": {"libc", "numpy"},
     "engine": {"libc", "numpy", "engine.rules"},
     "training": {"libc", "numpy", "cpython", "engine"},
 }

@@ -47,6 +47,7 @@ class Slow:
     rules = (0, 1, 4, 8, 9)
     kernel_kind = 0
     kernel_seed = 0
+    line_net = None
 
     def __init__(self, clock=None, seconds=0.0):
         self.clock = clock

@@ -30,6 +30,7 @@ class Counting:
     rules = (0, 1, 4, 8, 9)
     kernel_kind = 0
     kernel_seed = 0
+    line_net = None
 
     def __init__(self, fault=None):
         self.asked = 0

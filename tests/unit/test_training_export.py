@@ -60,8 +60,9 @@ def test_files_follow_the_contract(exported):
         onnx.checker.check_model(file, full_check=True)
         assert {p.key: p.value for p in file.metadata_props} == {
             "tengen_format": "1", "feature_version": "1", "net_id": exported.net_id, "precision": precision,
-            "blocks": "2", "channels": "16", "rules": "0,1,4,8,9", "sizes": "9-15", "training_steps": "7",
-            "games": "3", "created": "2026-01-02", "description": "A test.",
+            "kind": "tower", "pooled": "1", "blocks": "2", "channels": "16", "rules": "0,1,4,8,9",
+            "sizes": "9-15", "training_steps": "7", "games": "3", "created": "2026-01-02",
+            "description": "A test.",
         }  # fmt: skip
     assert exported.int8.stat().st_size < exported.fp32.stat().st_size / 2
     card = exported.card.read_text()

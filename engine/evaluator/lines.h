@@ -1,0 +1,827 @@
+/* Inner loops of the line net (`engine.evaluator._lines`), written twice: for AVX2 and in plain C.
+
+A board cell holds `channels` floats. The trunk `x` has a border of zeros: one row above, one below and one cell
+between two rows, which ends the one and begins the next; so the depthwise loop needs no branches. Blocks work in
+place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten. With AVX2 the pointwise
+products may be taken in 16 bits: a row of activations is rounded by its largest value, weights output by output, so
+that sums fit 32 bits whatever comes.
+
+All pointers to vectors are aligned to 32 bytes, `channels` and the widths of both heads are multiples of 8. */
+#ifndef TENGEN_LINES_H
+#define TENGEN_LINES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#include <malloc.h>
+#elif defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define TENGEN_AVX2 1
+#include <immintrin.h>
+#define TENGEN_FAST __attribute__((target("avx2,fma"), noinline))
+#define TENGEN_INNER __attribute__((target("avx2,fma"), always_inline)) static inline
+#define TENGEN_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define TENGEN_AVX2 0
+#endif
+
+enum {
+    LINES_SIDE = 22,
+    LINES_POINTS = LINES_SIDE * LINES_SIDE,
+    LINES_SLACK = 16,                           /* whole vectors are written behind the last cell of a row */
+    LINES_REACH = 5,                            /* cells seen on each side of a line */
+    LINES_STRIDE = LINES_SIDE + 2 * LINES_REACH + LINES_SLACK,  /* of `digits` */
+    LINES_IDS = 364,                            /* contents of one side: (3^6 - 1) / 2 */
+    LINES_ROWS = LINES_IDS * (LINES_IDS + 1) / 2,
+    LINES_LOCAL = 14,                           /* planes that differ by cell come first ... */
+    LINES_PLANES = 20,                          /* ... the others hold one value each */
+    LINES_HALF = 128,                           /* sums of the weights of 7 local planes */
+    LINES_LARGEST = 24575,                      /* of a packed row ... */
+    LINES_LOAD = 87000,                         /* ... and of the sum of an output's short weights: 31 bits in all */
+    LINES_AHEAD = 10                            /* cells between the prefetch and the use of a codebook row */
+};
+
+typedef struct {
+    int channels;               /* C */
+    int blocks;                 /* N */
+    int policy;                 /* P */
+    int value;                  /* V */
+    int hidden;                 /* D, rounded up to a multiple of 8 (the rest is zeros) */
+    int pooled;                 /* block with global pooling, or -1 */
+    int vectors;                /* 1: AVX2 */
+    int narrow;                 /* 1: four codebook entries fit 16 bits */
+    int width, height;          /* size for which the borders are clean; 0 at first */
+    float scale;                /* of the codebook */
+    /* weights */
+    int16_t* codebook;          /* [LINES_ROWS, C]: ids (l, r) with l >= r stand at l (l + 1) / 2 + r */
+    float* local;               /* [2, LINES_HALF, C]: local planes 0..6 and 7..13, by the bits that are set */
+    float* global;              /* [6, C]: planes 14..19 */
+    float* bias;                /* [C] */
+    float* dw;                  /* [N, 9, C] */
+    float* dw_bias;             /* [N, C] */
+    float* pw;                  /* [N, C, C], in, out */
+    float* pw_bias;             /* [N, C] */
+    float* pool_weight;         /* [3C, C] */
+    float* pool_bias;           /* [C] */
+    float* head;                /* [C, P + V]: both heads side by side */
+    float* head_bias;           /* [P + V] */
+    /* the same products in 16 bits, [in / 2, out, 2], and what one step of each output is worth; NULL: floats only */
+    int16_t* pw_short;          /* [N, C / 2, C, 2] */
+    float* pw_step;             /* [N, C] */
+    int16_t* head_short;        /* [C / 2, P + V, 2] */
+    float* head_step;           /* [P + V] */
+    float* policy_out;          /* [P] */
+    float* hidden_w;            /* [3V, D] */
+    float* hidden_b;            /* [D] */
+    float* out_w;               /* [D, 3] */
+    float* out_b;               /* [3] */
+    /* scratch */
+    float* x;                   /* trunk with its border */
+    float* y;                   /* [2, LINES_SIDE, C]: depthwise rows */
+    int16_t* packed;            /* [LINES_SIDE, C]: a row in 16 bits */
+    float* heads;               /* [LINES_SIDE, P + V] */
+    float* pool;                /* [3 max(C, V)] */
+    float* vector;              /* [max(C, D)] */
+    float* base;                /* [C] */
+    uint16_t* digits;           /* [LINES_SIDE + 10, LINES_STRIDE]: 0 edge, 1 empty, 2 own, 3 opponent */
+    uint16_t* bits;             /* [points]: local planes that are set */
+    int32_t* rows;              /* [4, LINES_POINTS + LINES_SLACK]: codebook rows by direction */
+} tengen_lines;
+
+/* Aligned memory of zeros, or NULL. Large blocks ask Linux for huge pages: codebook rows are read at random. */
+static void* tengen_lines_take(size_t bytes)
+{
+    void* p = NULL;
+#if defined(_WIN32)
+    p = _aligned_malloc(bytes, 64);
+#else
+    size_t align = bytes >= ((size_t)1 << 21) ? (size_t)1 << 21 : 64;
+    if (posix_memalign(&p, align, bytes) != 0)
+        return NULL;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (align > 64)
+        (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+#endif
+    if (p != NULL)
+        memset(p, 0, bytes);
+    return p;
+}
+
+static void tengen_lines_release(void* p)
+{
+#if defined(_WIN32)
+    _aligned_free(p);
+#else
+    free(p);
+#endif
+}
+
+static int tengen_lines_have_vectors(void)
+{
+#if TENGEN_AVX2
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+/* --- plain C ------------------------------------------------------------------------------------------------- */
+
+static void lines_scan_plain(tengen_lines* net, const float* planes, int width, int height)
+{
+    int points = width * height, y, x, k;
+    for (y = 0; y < height; y++)
+        for (x = 0; x < width; x++) {
+            int i = y * width + x;
+            unsigned bits = 0;
+            for (k = 0; k < LINES_LOCAL; k++)
+                bits |= (unsigned)(planes[k * points + i] != 0) << k;
+            net->bits[i] = (uint16_t)bits;
+            net->digits[(y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x] =
+                (uint16_t)((bits & 1) ? 1 + ((bits >> 1) & 3) : 0);
+        }
+}
+
+/* Number of what lies on one side of a cell: digits (one more than in the definition) up to the first edge. */
+static int lines_side(const uint16_t* cell, int step)
+{
+    int j, id = 0;
+    for (j = LINES_REACH; j >= 1; j--) {
+        int digit = cell[j * step];
+        id = digit ? digit + 3 * id : 0;
+    }
+    return id;
+}
+
+static void lines_rows_plain(tengen_lines* net, int width, int height)
+{
+    static const int steps[4] = {1, LINES_STRIDE, LINES_STRIDE + 1, 1 - LINES_STRIDE};
+    int d, y, x;
+    for (d = 0; d < 4; d++)
+        for (y = 0; y < height; y++)
+            for (x = 0; x < width; x++) {
+                const uint16_t* cell = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x;
+                int a = lines_side(cell, -steps[d]), b = lines_side(cell, steps[d]);
+                int high = a > b ? a : b, low = a > b ? b : a;
+                net->rows[d * (LINES_POINTS + LINES_SLACK) + y * width + x] = high * (high + 1) / 2 + low;
+            }
+}
+
+/* First layer of the cells of one row; `cell` is the first one's number, `x` its place. */
+static void lines_gather_plain(const tengen_lines* net, int cell, int cells, float* x)
+{
+    int channels = net->channels, i, c, d;
+    for (i = cell; i < cell + cells; i++, x += channels) {
+        const int16_t* rows[4];
+        const float* low = net->local + (net->bits[i] & (LINES_HALF - 1)) * channels;
+        const float* high = net->local + (LINES_HALF + (net->bits[i] >> 7)) * channels;
+        for (d = 0; d < 4; d++)
+            rows[d] = net->codebook + (size_t)net->rows[d * (LINES_POINTS + LINES_SLACK) + i] * channels;
+        for (c = 0; c < channels; c++) {
+            int sum = rows[0][c] + rows[1][c] + rows[2][c] + rows[3][c];
+            float v = (float)sum * net->scale + net->base[c] + low[c] + high[c];
+            x[c] = v > 0 ? v : 0;
+        }
+    }
+}
+
+/* y = relu(depthwise(x) + bias) for the cells of one row; `stride` lies between two rows of x. */
+static void lines_depth_plain(const float* x, int stride, int cells, int channels, const float* w,
+                              const float* bias, float* y)
+{
+    int i, c, row;
+    for (i = 0; i < cells; i++, x += channels, y += channels) {
+        for (c = 0; c < channels; c++)
+            y[c] = bias[c];
+        for (row = 0; row < 3; row++) {
+            const float* from = x + (row - 1) * stride - channels;
+            const float* taps = w + 3 * row * channels;
+            for (c = 0; c < channels; c++)
+                y[c] += from[c] * taps[c] + from[c + channels] * taps[c + channels]
+                    + from[c + 2 * channels] * taps[c + 2 * channels];
+        }
+        for (c = 0; c < channels; c++)
+            y[c] = y[c] > 0 ? y[c] : 0;
+    }
+}
+
+/* out = relu(in w + bias), or relu(out + in w + bias), for each of `cells`; `relu` 0: without the relu. */
+static void lines_product_plain(const float* in, int cells, int n_in, const float* w, const float* bias,
+                                float* out, int n_out, int residual, int relu)
+{
+    int i, k, c;
+    for (i = 0; i < cells; i++, in += n_in, out += n_out) {
+        for (c = 0; c < n_out; c++)
+            out[c] = residual ? out[c] + bias[c] : bias[c];
+        for (k = 0; k < n_in; k++) {
+            const float* row = w + k * n_out;
+            float v = in[k];
+            for (c = 0; c < n_out; c++)
+                out[c] += v * row[c];
+        }
+        if (relu)
+            for (c = 0; c < n_out; c++)
+                out[c] = out[c] > 0 ? out[c] : 0;
+    }
+}
+
+/* Add cells of n channels, `stride` apart, to sums and maxima. */
+static void lines_pool_plain(const float* x, int cells, int stride, int n, float* sum, float* top)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, x += stride)
+        for (c = 0; c < n; c++) {
+            sum[c] += x[c];
+            top[c] = x[c] > top[c] ? x[c] : top[c];
+        }
+}
+
+static void lines_policy_plain(const float* hidden, int cells, int stride, int n, const float* w, float* logits)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, hidden += stride) {
+        float sum = 0;
+        for (c = 0; c < n; c++)
+            sum += hidden[c] * w[c];
+        logits[i] = sum;
+    }
+}
+
+/* --- AVX2 ---------------------------------------------------------------------------------------------------- */
+#if TENGEN_AVX2
+
+static TENGEN_FAST void lines_scan_fast(tengen_lines* net, const float* planes, int width, int height)
+{
+    /* Vectors that run over a row's end are safe: there are more planes behind, and the next row overwrites. */
+    const __m256i iota = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m256i one = _mm256_set1_epi16(1), three = _mm256_set1_epi16(3);
+    const __m256 zero = _mm256_setzero_ps();
+    int points = width * height, y, x, k;
+    for (y = 0; y < height; y++)
+        for (x = 0; x < width; x += 16) {
+            const float* from = planes + y * width + x;
+            __m256i a = _mm256_setzero_si256(), b = a, bits, digits;
+#pragma GCC unroll 14
+            for (k = 0; k < LINES_LOCAL; k++, from += points) {
+                const __m256i bit = _mm256_set1_epi32(1 << k);
+                __m256 low = _mm256_cmp_ps(_mm256_loadu_ps(from), zero, _CMP_NEQ_UQ);
+                __m256 high = _mm256_cmp_ps(_mm256_loadu_ps(from + 8), zero, _CMP_NEQ_UQ);
+                a = _mm256_or_si256(a, _mm256_and_si256(_mm256_castps_si256(low), bit));
+                b = _mm256_or_si256(b, _mm256_and_si256(_mm256_castps_si256(high), bit));
+            }
+            bits = _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xD8);
+            _mm256_storeu_si256((__m256i*)(net->bits + y * width + x), bits);
+            digits = _mm256_add_epi16(_mm256_and_si256(_mm256_srli_epi16(bits, 1), three), one);
+            digits = _mm256_and_si256(digits, _mm256_cmpeq_epi16(_mm256_and_si256(bits, one), one));
+            digits = _mm256_and_si256(digits, _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(width - x)), iota));
+            _mm256_storeu_si256(
+                (__m256i*)(net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x), digits);
+        }
+}
+
+TENGEN_INNER __m256i lines_side_fast(const uint16_t* cell, int step)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i id = _mm256_loadu_si256((const __m256i*)(cell + LINES_REACH * step));
+    int j;
+#pragma GCC unroll 4
+    for (j = LINES_REACH - 1; j >= 1; j--) {
+        __m256i digit = _mm256_loadu_si256((const __m256i*)(cell + j * step));
+        __m256i more = _mm256_add_epi16(_mm256_add_epi16(id, id), _mm256_add_epi16(id, digit));
+        id = _mm256_andnot_si256(_mm256_cmpeq_epi16(digit, zero), more);
+    }
+    return id;
+}
+
+static TENGEN_FAST void lines_rows_fast(tengen_lines* net, int width, int height)
+{
+    static const int steps[4] = {1, LINES_STRIDE, LINES_STRIDE + 1, 1 - LINES_STRIDE};
+    const __m256i one = _mm256_set1_epi16(1), two = _mm256_set1_epi16(2);
+    int d, y, x;
+#pragma GCC unroll 4
+    for (d = 0; d < 4; d++) {
+        int32_t* rows = net->rows + d * (LINES_POINTS + LINES_SLACK);
+        for (y = 0; y < height; y++)
+            for (x = 0; x < width; x += 16) {
+                const uint16_t* cell = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x;
+                __m256i a = lines_side_fast(cell, -steps[d]), b = lines_side_fast(cell, steps[d]);
+                __m256i high = _mm256_max_epi16(a, b), low = _mm256_min_epi16(a, b);
+                __m256i next = _mm256_add_epi16(high, one);
+                /* (high (high + 1) + 2 low) / 2 in 32 bits */
+                __m256i p = _mm256_srli_epi32(_mm256_madd_epi16(
+                    _mm256_unpacklo_epi16(high, low), _mm256_unpacklo_epi16(next, two)), 1);
+                __m256i q = _mm256_srli_epi32(_mm256_madd_epi16(
+                    _mm256_unpackhi_epi16(high, low), _mm256_unpackhi_epi16(next, two)), 1);
+                _mm256_storeu_si256((__m256i*)(rows + y * width + x), _mm256_permute2x128_si256(p, q, 0x20));
+                _mm256_storeu_si256((__m256i*)(rows + y * width + x + 8), _mm256_permute2x128_si256(p, q, 0x31));
+            }
+    }
+}
+
+TENGEN_INNER void lines_gather_body(const tengen_lines* net, int cell, int cells, float* x, int channels,
+                                    int narrow)
+{
+    const __m256 scale = _mm256_set1_ps(net->scale), zero = _mm256_setzero_ps();
+    const int32_t* rows = net->rows;
+    const int gap = LINES_POINTS + LINES_SLACK;
+    int i, c;
+    for (i = cell; i < cell + cells; i++, x += channels) {
+        const int16_t* a = net->codebook + (size_t)rows[i] * channels;
+        const int16_t* b = net->codebook + (size_t)rows[i + gap] * channels;
+        const int16_t* e = net->codebook + (size_t)rows[i + 2 * gap] * channels;
+        const int16_t* f = net->codebook + (size_t)rows[i + 3 * gap] * channels;
+        const float* low = net->local + (net->bits[i] & (LINES_HALF - 1)) * channels;
+        const float* high = net->local + (LINES_HALF + (net->bits[i] >> 7)) * channels;
+        for (c = 0; c < channels * 2; c += 64) {
+            TENGEN_PREFETCH((const char*)(net->codebook + (size_t)rows[i + LINES_AHEAD] * channels) + c);
+            TENGEN_PREFETCH((const char*)(net->codebook + (size_t)rows[i + gap + LINES_AHEAD] * channels) + c);
+            TENGEN_PREFETCH((const char*)(net->codebook + (size_t)rows[i + 2 * gap + LINES_AHEAD] * channels) + c);
+            TENGEN_PREFETCH((const char*)(net->codebook + (size_t)rows[i + 3 * gap + LINES_AHEAD] * channels) + c);
+        }
+        for (c = 0; c < channels; c += 8) {
+            __m128i va = _mm_load_si128((const __m128i*)(a + c)), vb = _mm_load_si128((const __m128i*)(b + c));
+            __m128i ve = _mm_load_si128((const __m128i*)(e + c)), vf = _mm_load_si128((const __m128i*)(f + c));
+            __m256i sum;
+            __m256 v;
+            if (narrow)
+                sum = _mm256_cvtepi16_epi32(_mm_add_epi16(_mm_add_epi16(va, vb), _mm_add_epi16(ve, vf)));
+            else
+                sum = _mm256_add_epi32(
+                    _mm256_add_epi32(_mm256_cvtepi16_epi32(va), _mm256_cvtepi16_epi32(vb)),
+                    _mm256_add_epi32(_mm256_cvtepi16_epi32(ve), _mm256_cvtepi16_epi32(vf)));
+            v = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, _mm256_load_ps(net->base + c));
+            v = _mm256_add_ps(v, _mm256_add_ps(_mm256_load_ps(low + c), _mm256_load_ps(high + c)));
+            _mm256_store_ps(x + c, _mm256_max_ps(v, zero));
+        }
+    }
+}
+
+static TENGEN_FAST void lines_gather_fast(const tengen_lines* net, int cell, int cells, float* x)
+{
+    if (!net->narrow)
+        lines_gather_body(net, cell, cells, x, net->channels, 0);
+    else if (net->channels == 32)
+        lines_gather_body(net, cell, cells, x, 32, 1);
+    else
+        lines_gather_body(net, cell, cells, x, net->channels, 1);
+}
+
+/* One vector of channels along a row: nine weights stay in registers, each loaded column serves three outputs. */
+TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int channels, const float* w,
+                                   const float* bias, float* y)
+{
+    const __m256 zero = _mm256_setzero_ps();
+    int c, i;
+    for (c = 0; c < channels; c += 8) {
+        const float* from = x + c;
+        float* to = y + c;
+        const __m256 w0 = _mm256_load_ps(w + c), w1 = _mm256_load_ps(w + channels + c);
+        const __m256 w2 = _mm256_load_ps(w + 2 * channels + c), w3 = _mm256_load_ps(w + 3 * channels + c);
+        const __m256 w4 = _mm256_load_ps(w + 4 * channels + c), w5 = _mm256_load_ps(w + 5 * channels + c);
+        const __m256 w6 = _mm256_load_ps(w + 6 * channels + c), w7 = _mm256_load_ps(w + 7 * channels + c);
+        const __m256 w8 = _mm256_load_ps(w + 8 * channels + c), b = _mm256_load_ps(bias + c);
+        __m256 up = _mm256_load_ps(from - stride), mid = _mm256_load_ps(from), down = _mm256_load_ps(from + stride);
+        /* `now` has its left and middle column, `next` its left one; the column left of the board is zero. */
+        __m256 now = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, b)));
+        __m256 next = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
+        for (i = 0; i < cells; i++) {
+            __m256 after;
+            from += channels;
+            up = _mm256_load_ps(from - stride);
+            mid = _mm256_load_ps(from);
+            down = _mm256_load_ps(from + stride);
+            after = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
+            now = _mm256_fmadd_ps(down, w8, _mm256_fmadd_ps(mid, w5, _mm256_fmadd_ps(up, w2, now)));
+            next = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, next)));
+            _mm256_store_ps(to, _mm256_max_ps(now, zero));
+            to += channels;
+            now = next;
+            next = after;
+        }
+    }
+}
+
+static TENGEN_FAST void lines_depth_fast(const float* x, int stride, int cells, int channels, const float* w,
+                                         const float* bias, float* y)
+{
+    if (channels == 32)
+        lines_depth_body(x, stride, cells, 32, w, bias, y);
+    else
+        lines_depth_body(x, stride, cells, channels, w, bias, y);
+}
+
+/* `cells` x `vectors` sums stay in registers; both are constants. */
+TENGEN_INNER void lines_product_tile(const float* in, int n_in, const float* w, const float* bias, float* out,
+                                     int n_out, int residual, int relu, int cells, int vectors)
+{
+    __m256 sum[4][4];
+    int i, v, k;
+#pragma GCC unroll 4
+    for (i = 0; i < cells; i++)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++) {
+            sum[i][v] = _mm256_load_ps(bias + 8 * v);
+            if (residual)
+                sum[i][v] = _mm256_add_ps(sum[i][v], _mm256_load_ps(out + i * n_out + 8 * v));
+        }
+    /* The fewer of the two operands stay in registers, the others pass through one: 16 are enough. */
+    for (k = 0; k < n_in; k++, w += n_out)
+        if (cells <= vectors) {
+            __m256 value[4];
+#pragma GCC unroll 4
+            for (i = 0; i < cells; i++)
+                value[i] = _mm256_broadcast_ss(in + i * n_in + k);
+#pragma GCC unroll 4
+            for (v = 0; v < vectors; v++) {
+                __m256 weight = _mm256_load_ps(w + 8 * v);
+#pragma GCC unroll 4
+                for (i = 0; i < cells; i++)
+                    sum[i][v] = _mm256_fmadd_ps(value[i], weight, sum[i][v]);
+            }
+        } else {
+            __m256 weight[4];
+#pragma GCC unroll 4
+            for (v = 0; v < vectors; v++)
+                weight[v] = _mm256_load_ps(w + 8 * v);
+#pragma GCC unroll 4
+            for (i = 0; i < cells; i++) {
+                __m256 value = _mm256_broadcast_ss(in + i * n_in + k);
+#pragma GCC unroll 4
+                for (v = 0; v < vectors; v++)
+                    sum[i][v] = _mm256_fmadd_ps(value, weight[v], sum[i][v]);
+            }
+        }
+#pragma GCC unroll 4
+    for (i = 0; i < cells; i++)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++)
+            _mm256_store_ps(out + i * n_out + 8 * v,
+                            relu ? _mm256_max_ps(sum[i][v], _mm256_setzero_ps()) : sum[i][v]);
+}
+
+/* One column of the product, `vectors` wide, `most` cells at a time. */
+TENGEN_INNER void lines_product_column(const float* in, int cells, int n_in, const float* w, const float* bias,
+                                       float* out, int n_out, int residual, int relu, int most, int vectors)
+{
+    while (cells > 0) {
+        /* no single cell is left over where two pairs do */
+        int now = cells >= most && cells != most + 1 ? most : cells >= 2 ? 2 : 1;
+        if (now == most)
+            lines_product_tile(in, n_in, w, bias, out, n_out, residual, relu, most, vectors);
+        else if (now == 2)
+            lines_product_tile(in, n_in, w, bias, out, n_out, residual, relu, 2, vectors);
+        else
+            lines_product_tile(in, n_in, w, bias, out, n_out, residual, relu, 1, vectors);
+        cells -= now;
+        in += now * n_in;
+        out += now * n_out;
+    }
+}
+
+TENGEN_INNER void lines_product_body(const float* in, int cells, int n_in, const float* w, const float* bias,
+                                     float* out, int n_out, int residual, int relu)
+{
+    int left = n_out / 8;
+    while (left > 0) {
+        int take = left == 6 || left == 5 || left == 3 ? 3 : left >= 4 ? 4 : left;
+        if (take == 4)
+            lines_product_column(in, cells, n_in, w, bias, out, n_out, residual, relu, 3, 4);
+        else if (take == 3)
+            lines_product_column(in, cells, n_in, w, bias, out, n_out, residual, relu, 4, 3);
+        else if (take == 2)
+            lines_product_column(in, cells, n_in, w, bias, out, n_out, residual, relu, 4, 2);
+        else
+            lines_product_column(in, cells, n_in, w, bias, out, n_out, residual, relu, 4, 1);
+        left -= take;
+        w += 8 * take;
+        bias += 8 * take;
+        out += 8 * take;
+    }
+}
+
+static TENGEN_FAST void lines_product_fast(const float* in, int cells, int n_in, const float* w, const float* bias,
+                                           float* out, int n_out, int residual, int relu)
+{
+    if (n_in == 32 && n_out == 32 && residual && relu)
+        lines_product_column(in, cells, 32, w, bias, out, 32, 1, 1, 3, 4);
+    else if (n_in == 32 && n_out == 32 && !residual && relu)
+        lines_product_column(in, cells, 32, w, bias, out, 32, 0, 1, 3, 4);
+    else
+        lines_product_body(in, cells, n_in, w, bias, out, n_out, residual, relu);
+}
+
+/* Write n values, none negative, in steps of the returned size, so that the largest becomes LINES_LARGEST. */
+static TENGEN_FAST float lines_pack_fast(const float* from, int n, int16_t* to)
+{
+    __m256 top = _mm256_setzero_ps(), other = top, factor;
+    __m128 half;
+    float largest;
+    int i;
+    for (i = 0; i + 16 <= n; i += 16) {
+        top = _mm256_max_ps(top, _mm256_load_ps(from + i));
+        other = _mm256_max_ps(other, _mm256_load_ps(from + i + 8));
+    }
+    if (i < n)
+        top = _mm256_max_ps(top, _mm256_load_ps(from + i));
+    top = _mm256_max_ps(top, other);
+    half = _mm_max_ps(_mm256_castps256_ps128(top), _mm256_extractf128_ps(top, 1));
+    half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+    largest = _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+    if (largest < 1e-20f)
+        largest = 1e-20f;
+    factor = _mm256_set1_ps((float)LINES_LARGEST / largest);
+    for (i = 0; i < n; i += 8) {
+        __m256i v = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(from + i), factor));
+        _mm_store_si128((__m128i*)(to + i),
+                        _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
+    }
+    return largest / (float)LINES_LARGEST;
+}
+
+TENGEN_INNER void lines_short_tile(const int16_t* in, int n_in, const int16_t* w, const float* bias,
+                                   const float* step, float size, float* out, int n_out, int residual, int cells,
+                                   int vectors)
+{
+    __m256i sum[2][4];
+    const __m256 scale = _mm256_set1_ps(size);
+    int i, v, k;
+#pragma GCC unroll 2
+    for (i = 0; i < cells; i++)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++)
+            sum[i][v] = _mm256_setzero_si256();
+    for (k = 0; k < n_in; k += 2, w += 2 * n_out) {
+        __m256i value[2];
+#pragma GCC unroll 2
+        for (i = 0; i < cells; i++) {
+            int32_t pair;
+            memcpy(&pair, in + i * n_in + k, sizeof pair);
+            value[i] = _mm256_set1_epi32(pair);
+        }
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++) {
+            __m256i weight = _mm256_load_si256((const __m256i*)(w + 16 * v));
+            __asm__("" : "+x"(weight));  /* loaded once, not again for each cell */
+#pragma GCC unroll 2
+            for (i = 0; i < cells; i++) {
+                __m256i product = _mm256_madd_epi16(value[i], weight);
+                __asm__("vpaddd %1, %0, %0" : "+x"(sum[i][v]) : "x"(product));  /* GCC adds a move to each sum */
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        const __m256 worth = _mm256_mul_ps(scale, _mm256_load_ps(step + 8 * v));
+#pragma GCC unroll 2
+        for (i = 0; i < cells; i++) {
+            float* to = out + i * n_out + 8 * v;
+            __m256 start = _mm256_load_ps(bias + 8 * v);
+            if (residual)
+                start = _mm256_add_ps(start, _mm256_load_ps(to));
+            start = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[i][v]), worth, start);
+            _mm256_store_ps(to, _mm256_max_ps(start, _mm256_setzero_ps()));
+        }
+    }
+}
+
+TENGEN_INNER void lines_short_column(const int16_t* in, int cells, int n_in, const int16_t* w, const float* bias,
+                                     const float* step, float size, float* out, int n_out, int residual,
+                                     int vectors)
+{
+    for (; cells >= 2; cells -= 2, in += 2 * n_in, out += 2 * n_out)
+        lines_short_tile(in, n_in, w, bias, step, size, out, n_out, residual, 2, vectors);
+    if (cells)
+        lines_short_tile(in, n_in, w, bias, step, size, out, n_out, residual, 1, vectors);
+}
+
+/* As `lines_product_fast` with relu, in 16 bits; `size` is what a step of the input is worth. */
+static TENGEN_FAST void lines_short_fast(const int16_t* in, int cells, int n_in, const int16_t* w,
+                                         const float* bias, const float* step, float size, float* out, int n_out,
+                                         int residual)
+{
+    int left = n_out / 8;
+    if (n_in == 32 && n_out == 32) {
+        if (residual)
+            lines_short_column(in, cells, 32, w, bias, step, size, out, 32, 1, 4);
+        else
+            lines_short_column(in, cells, 32, w, bias, step, size, out, 32, 0, 4);
+        return;
+    }
+    while (left > 0) {
+        int take = left >= 4 && left != 5 && left != 6 ? 4 : left >= 3 ? 3 : left;
+        if (take == 4)
+            lines_short_column(in, cells, n_in, w, bias, step, size, out, n_out, residual, 4);
+        else if (take == 3)
+            lines_short_column(in, cells, n_in, w, bias, step, size, out, n_out, residual, 3);
+        else if (take == 2)
+            lines_short_column(in, cells, n_in, w, bias, step, size, out, n_out, residual, 2);
+        else
+            lines_short_column(in, cells, n_in, w, bias, step, size, out, n_out, residual, 1);
+        left -= take;
+        w += 16 * take;
+        bias += 8 * take;
+        step += 8 * take;
+        out += 8 * take;
+    }
+}
+
+TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* sum, float* top, int vectors)
+{
+    __m256 s[4], t[4];
+    int i, v;
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        s[v] = _mm256_loadu_ps(sum + 8 * v);
+        t[v] = _mm256_loadu_ps(top + 8 * v);
+    }
+    for (i = 0; i < cells; i++, x += stride)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++) {
+            __m256 value = _mm256_load_ps(x + 8 * v);
+            s[v] = _mm256_add_ps(s[v], value);
+            t[v] = _mm256_max_ps(t[v], value);
+        }
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        _mm256_storeu_ps(sum + 8 * v, s[v]);
+        _mm256_storeu_ps(top + 8 * v, t[v]);
+    }
+}
+
+static TENGEN_FAST void lines_pool_fast(const float* x, int cells, int stride, int n, float* sum, float* top)
+{
+    int c = 0;
+    for (; c + 32 <= n; c += 32)
+        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 4);
+    for (; c + 16 <= n; c += 16)
+        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 2);
+    for (; c < n; c += 8)
+        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 1);
+}
+
+TENGEN_INNER float lines_total(__m256 v)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+static TENGEN_FAST void lines_policy_fast(const float* hidden, int cells, int stride, int n, const float* w,
+                                          float* logits)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, hidden += stride) {
+        __m256 sum = _mm256_mul_ps(_mm256_load_ps(hidden), _mm256_load_ps(w));
+        for (c = 8; c < n; c += 8)
+            sum = _mm256_fmadd_ps(_mm256_load_ps(hidden + c), _mm256_load_ps(w + c), sum);
+        logits[i] = lines_total(sum);
+    }
+}
+
+#define LINES_CALL(net, name, ...) \
+    ((net)->vectors ? lines_##name##_fast(__VA_ARGS__) : lines_##name##_plain(__VA_ARGS__))
+#else
+#define LINES_CALL(net, name, ...) lines_##name##_plain(__VA_ARGS__)
+#endif
+
+/* --- the net ------------------------------------------------------------------------------------------------- */
+
+/* Clean borders for a new size of the board. */
+static void lines_resize(tengen_lines* net, int width, int height)
+{
+    memset(net->x, 0, sizeof(float) * (size_t)net->channels * ((width + 1) * (height + 2) + 1));
+    memset(net->digits, 0, sizeof(uint16_t) * LINES_STRIDE * (LINES_SIDE + 2 * LINES_REACH));
+    net->width = width;
+    net->height = height;
+}
+
+/* out = relu(in w + bias), or relu(out + in w + bias), for a row of cells: in 16 bits where the net has them. */
+static void lines_mix(tengen_lines* net, const float* in, int cells, const float* w, const int16_t* w_short,
+                      const float* step, const float* bias, float* out, int n_out, int residual)
+{
+#if TENGEN_AVX2
+    if (net->vectors && w_short != NULL) {
+        float size = lines_pack_fast(in, cells * net->channels, net->packed);
+        lines_short_fast(net->packed, cells, net->channels, w_short, bias, step, size, out, n_out, residual);
+        return;
+    }
+#endif
+    (void)w_short;
+    (void)step;
+    LINES_CALL(net, product, in, cells, net->channels, w, bias, out, n_out, residual, 1);
+}
+
+/* First layer: `x` of all cells. */
+static void lines_first(tengen_lines* net, const float* planes, float* x, int stride)
+{
+    int width = net->width, height = net->height, channels = net->channels, k, c, y;
+    memcpy(net->base, net->bias, sizeof(float) * channels);
+    for (k = 0; k < LINES_PLANES - LINES_LOCAL; k++) {
+        float value = planes[(LINES_LOCAL + k) * width * height];
+        if (value != 0)
+            for (c = 0; c < channels; c++)
+                net->base[c] += value * net->global[k * channels + c];
+    }
+    LINES_CALL(net, scan, net, planes, width, height);
+    LINES_CALL(net, rows, net, width, height);
+    for (y = 0; y < height; y++)
+        LINES_CALL(net, gather, net, y * width, width, x + y * stride);
+}
+
+static void lines_clear_pool(float* pool, int n)
+{
+    memset(pool, 0, sizeof(float) * 3 * n);  /* what is pooled is never negative: 0 will do as first maximum */
+}
+
+/* Sums and maxima (at 0 and 2n) to mean, scaled mean, maximum. */
+static void lines_end_pool(float* pool, int n, int points)
+{
+    float share = 1.0f / (float)points, size = (float)points / 225.0f - 1.0f;
+    int c;
+    for (c = 0; c < n; c++) {
+        pool[c] *= share;
+        pool[n + c] = pool[c] * size;
+    }
+}
+
+static void lines_block(tengen_lines* net, int block, float* x, int stride)
+{
+    int width = net->width, height = net->height, channels = net->channels, y;
+    const float* dw = net->dw + block * 9 * channels;
+    const float* pw = net->pw + block * channels * channels;
+    const float* dw_bias = net->dw_bias + block * channels;
+    const float* pw_bias = net->pw_bias + block * channels;
+    const int16_t* pw_short = net->pw_short == NULL ? NULL : net->pw_short + block * channels * channels;
+    const float* pw_step = net->pw_step == NULL ? NULL : net->pw_step + block * channels;
+    float* row = net->y;
+    float* below = net->y + LINES_SIDE * channels;
+    if (block == net->pooled) {
+        lines_clear_pool(net->pool, channels);
+        for (y = 0; y < height; y++)
+            LINES_CALL(net, pool, x + y * stride, width, channels, channels, net->pool, net->pool + 2 * channels);
+        lines_end_pool(net->pool, channels, width * height);
+        memcpy(net->vector, dw_bias, sizeof(float) * channels);
+        LINES_CALL(net, product, net->pool, 1, 3 * channels, net->pool_weight, net->pool_bias, net->vector,
+                   channels, 1, 0);
+        dw_bias = net->vector;
+    }
+    LINES_CALL(net, depth, x, stride, width, channels, dw, dw_bias, row);
+    for (y = 0; y < height; y++, x += stride) {
+        float* swap = row;
+        if (y + 1 < height)
+            LINES_CALL(net, depth, x + stride, stride, width, channels, dw, dw_bias, below);
+        lines_mix(net, row, width, pw, pw_short, pw_step, pw_bias, x, channels, 1);
+        row = below;
+        below = swap;
+    }
+}
+
+static void lines_heads(tengen_lines* net, const float* x, int stride, float* policy, float* wdl)
+{
+    int width = net->width, height = net->height, y, d, k;
+    int wide = net->policy + net->value, value = net->value;
+    float out[3], top, total;
+    lines_clear_pool(net->pool, value);
+    for (y = 0; y < height; y++, x += stride) {
+        lines_mix(net, x, width, net->head, net->head_short, net->head_step, net->head_bias, net->heads, wide, 0);
+        LINES_CALL(net, policy, net->heads, width, wide, net->policy, net->policy_out, policy + y * width);
+        LINES_CALL(net, pool, net->heads + net->policy, width, wide, value, net->pool, net->pool + 2 * value);
+    }
+    lines_end_pool(net->pool, value, width * height);
+    LINES_CALL(net, product, net->pool, 1, 3 * value, net->hidden_w, net->hidden_b, net->vector, net->hidden, 0, 1);
+    for (k = 0; k < 3; k++)
+        out[k] = net->out_b[k];
+    for (d = 0; d < net->hidden; d++)
+        for (k = 0; k < 3; k++)
+            out[k] += net->vector[d] * net->out_w[3 * d + k];
+    top = out[0] > out[1] ? out[0] : out[1];
+    top = top > out[2] ? top : out[2];
+    total = 0;
+    for (k = 0; k < 3; k++)
+        total += out[k] = expf(out[k] - top);
+    for (k = 0; k < 3; k++)
+        wdl[k] = out[k] / total;
+}
+
+/* Judge one position: planes [20, height, width] to logits [height * width] and win, draw, loss. */
+static void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy,
+                               float* wdl)
+{
+    int stride = (width + 1) * net->channels, block;
+    float* x = net->x + stride + net->channels;
+    if (width != net->width || height != net->height)
+        lines_resize(net, width, height);
+    lines_first(net, planes, x, stride);
+    for (block = 0; block < net->blocks; block++)
+        lines_block(net, block, x, stride);
+    lines_heads(net, x, stride, policy, wdl);
+}
+
+#endif

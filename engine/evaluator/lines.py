@@ -1,0 +1,88 @@
+"""Line nets: read from .onnx files like other nets, but computed by the compiled kernel.
+
+The file holds the whole graph, which onnxruntime can run, and the weights as outputs of their own (names
+with `WEIGHT_PREFIX`). From these the table of all lines is made once (`codebook`): a row for each pair of
+sides that a line can have around a cell. `training.lines` says what the net is.
+
+Shapes: `S` = 364 sides of a line, `E` hidden units, `D` trunk channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import NetError
+from engine.evaluator._lines import LineNet
+from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
+from engine.evaluator.onnx import OnnxEvaluator
+
+WEIGHT_PREFIX = "weights."
+"""Begins the names of the outputs that are weights."""
+
+KIND = "lines"
+"""Metadata `kind` of such a net."""
+
+_TABLE_LIMIT = 8_000.0  # derived: four rows are added in 16 bits
+_TABLE_INPUTS = ("sides", "middle", "middle_bias", "out")
+
+Array = npt.NDArray[np.float32]
+
+
+class LineEvaluator:
+    """A line net. See `engine.evaluator.base.Evaluator` for the attributes."""
+
+    max_batch: int | None = None
+    kernel_kind = KERNEL_NONE
+    kernel_seed = 0
+
+    def __init__(self, source: OnnxEvaluator) -> None:
+        """Take over a net that onnxruntime has loaded.
+
+        Raises:
+            NetError: weights are missing or do not fit together.
+        """
+        self.path, self.metadata = source.path, source.metadata
+        self.name, self.feature_version = source.name, source.feature_version
+        self.rules, self.min_side, self.max_side = source.rules, source.min_side, source.max_side
+        self.describe = source.describe
+        weights: dict[str, Any] = source.constants(WEIGHT_PREFIX)
+        try:
+            table = codebook(*(weights.pop(name) for name in _TABLE_INPUTS))
+            scale = max(float(np.abs(table).max()), 1e-6) / _TABLE_LIMIT
+            weights["codebook"] = np.rint(table / scale).astype(np.int16)
+            weights["codebook_scale"] = np.float32(scale)
+            self.line_net = LineNet(weights, int(self.metadata["pooled"]))
+        except (KeyError, ValueError) as error:
+            raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
+        self._policy = np.empty((0, 0), np.float32)
+        self._wdl = np.empty((0, 3), np.float32)
+
+    def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
+        """See `engine.evaluator.base.Evaluator.evaluate`."""
+        batch, _, height, width = planes.shape
+        if self._policy.shape != (batch, height * width):
+            self._policy = np.empty((batch, height * width), np.float32)
+            self._wdl = np.empty((batch, 3), np.float32)
+        self.line_net.evaluate(planes, self._policy, self._wdl)
+        return self._policy, self._wdl
+
+
+def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Array:
+    """Return the rows of all pairs of sides, float32 [S * S, D]: left x 364 + right.
+
+    Args:
+        sides: vectors of the sides, float32 [S, E].
+        middle, middle_bias: of the dense layer between, float32 [E, E] and [E].
+        out: of the last one, float32 [E, D].
+    """
+    count = len(sides)
+    table = np.empty((count, count, out.shape[1]), np.float32)
+    for i in range(count):  # row i from column i on: the table is symmetric
+        hidden = np.maximum(sides[i:] + sides[i], 0)
+        hidden = np.maximum(hidden @ middle + middle_bias, 0)
+        table[i, i:] = hidden @ out
+        table[i:, i] = table[i, i:]
+    return table.reshape(count * count, -1)

@@ -1,0 +1,212 @@
+"""The line net's kernel gives what its naive twin gives, with vectors and without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from engine.encoding import N_PLANES, encode
+from engine.evaluator._lines import LineNet
+from engine.rules._board import EMPTY, Board
+from tests.reference.lines import IDS, judge_lines
+
+Array = npt.NDArray[Any]
+SIZES = [(5, 5), (22, 22), (9, 13), (13, 9), (15, 15), (16, 17), (22, 5), (8, 19)]
+PATHS = {
+    "rounded": {"vectors": True},
+    "exact": {"vectors": True, "exact": True},
+    "plain": {"vectors": False},
+}
+
+
+def random_weights(
+    seed: int, channels: int, blocks: int, policy: int, value: int, hidden: int, top: int = 2000
+) -> dict[str, Array]:
+    """Weights that keep activations near one; codebook entries lie below `top`."""
+    generator = np.random.default_rng(seed)
+
+    def normal(*shape: int, scale: float) -> Array:
+        return generator.normal(0, scale, shape).astype(np.float32)
+
+    book = generator.integers(-top, top, (IDS, IDS, channels), dtype=np.int16, endpoint=True)
+    upper = np.triu_indices(IDS)
+    book[upper[1], upper[0]] = book[upper]
+    return {
+        "codebook": book.reshape(IDS * IDS, channels),
+        "codebook_scale": np.float32(0.5 / top),
+        "plane_weight": normal(N_PLANES, channels, scale=0.3),
+        "bias": normal(channels, scale=0.2),
+        "dw": normal(blocks, 9, channels, scale=0.3),
+        "dw_bias": normal(blocks, channels, scale=0.2),
+        "pw": normal(blocks, channels, channels, scale=channels**-0.5),
+        "pw_bias": normal(blocks, channels, scale=0.2),
+        "pool_weight": normal(3 * channels, channels, scale=0.3 * channels**-0.5),
+        "pool_bias": normal(channels, scale=0.2),
+        "policy_in": normal(channels, policy, scale=channels**-0.5),
+        "policy_bias": normal(policy, scale=0.2),
+        "policy_out": normal(policy, scale=policy**-0.5),
+        "value_in": normal(channels, value, scale=channels**-0.5),
+        "value_bias": normal(value, scale=0.2),
+        "hidden_w": normal(3 * value, hidden, scale=0.5 * value**-0.5),
+        "hidden_b": normal(hidden, scale=0.2),
+        "out_w": normal(hidden, 3, scale=hidden**-0.5),
+        "out_b": normal(3, scale=0.2),
+    }
+
+
+def random_planes(seed: int, width: int, height: int) -> Array:
+    """Planes [20, H, W] of no real position: stones everywhere, edges included, obstacles, random shapes."""
+    generator = np.random.default_rng(seed)
+    planes = np.zeros((N_PLANES, height, width), dtype=np.float32)
+    cells = generator.choice(4, (height, width), p=[0.6, 0.18, 0.18, 0.04])
+    planes[0] = cells != 3
+    planes[1] = cells == 1
+    planes[2] = cells == 2
+    planes[3:14] = generator.random((11, height, width)) < 0.1
+    planes[14:] = generator.integers(0, 2, (6, 1, 1))
+    return planes
+
+
+def evaluate(net: LineNet, planes: Array) -> tuple[Array, Array]:
+    batch, _, height, width = planes.shape
+    policy = np.full((batch, height * width), np.nan, dtype=np.float32)
+    wdl = np.full((batch, 3), np.nan, dtype=np.float32)
+    net.evaluate(planes, policy, wdl)
+    return policy, wdl
+
+
+def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: Array) -> None:
+    policy, wdl = evaluate(net, planes[None])
+    expected_policy, expected_wdl = judge_lines(weights, pooled, planes)
+    np.testing.assert_allclose(policy[0], expected_policy, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("channels", "blocks", "pooled", "policy", "value", "hidden", "top"),
+    [
+        (32, 3, 1, 16, 16, 32, 2000),
+        (32, 2, -1, 8, 24, 20, 30000),  # four entries do not fit 16 bits
+        (16, 1, 0, 16, 8, 1, 8191),
+        (40, 2, 1, 8, 32, 7, 500),
+        (48, 2, 0, 24, 16, 24, 2000),
+        (64, 2, 1, 16, 40, 33, 32767),
+        (96, 1, -1, 32, 32, 64, 2000),
+    ],
+)
+def test_kernel_agrees_with_the_reference(
+    channels: int, blocks: int, pooled: int, policy: int, value: int, hidden: int, top: int, path: str
+) -> None:
+    weights = random_weights(channels + blocks, channels, blocks, policy, value, hidden, top)
+    net = LineNet(weights, pooled, **PATHS[path])
+    assert (net.channels, net.blocks) == (channels, blocks)
+    for seed, (width, height) in enumerate(SIZES[:: 1 if channels == 32 else 2]):
+        assert_agrees(net, weights, pooled, random_planes(seed, width, height))
+
+
+@pytest.fixture(scope="module")
+def weights() -> dict[str, Array]:
+    return random_weights(7, 32, 3, 16, 16, 32)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_real_positions_and_a_change_of_size(weights: dict[str, Array], path: str) -> None:
+    net = LineNet(weights, 2, **PATHS[path])
+    generator = np.random.default_rng(3)
+    for side, rule in [(20, 0), (15, 4), (5, 1), (15, 8), (22, 0), (15, 0)]:
+        board = Board(side, side, rule)
+        for point in generator.permutation(side * side)[: side * 2]:
+            if board.winner == EMPTY:
+                board.place(int(point))
+        assert_agrees(net, weights, 2, encode(board))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_position_gives_the_same_bits_alone_in_a_batch_and_again(
+    weights: dict[str, Array], path: str
+) -> None:
+    net = LineNet(weights, 1, **PATHS[path])
+    planes = np.stack([random_planes(seed, 15, 15) for seed in range(4)])
+    first, again = evaluate(net, planes), evaluate(net, planes)
+    evaluate(net, random_planes(9, 19, 7)[None])
+    alone = evaluate(net, planes[2:3].copy())
+    other = evaluate(LineNet(weights, 1, **PATHS[path]), planes)
+    for i in range(2):
+        assert np.array_equal(first[i], again[i])
+        assert np.array_equal(first[i], other[i])
+        assert np.array_equal(first[i][2:3], alone[i])
+
+
+def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
+    plain = LineNet(weights, 1, vectors=False)
+    assert not plain.vectors
+    assert plain.exact
+    assert LineNet(weights, 1, exact=True).exact
+    default = LineNet(weights, 1)
+    assert default.exact != default.vectors
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("bias", None, "lack 'bias'"),
+        ("codebook", None, "lack 'codebook'"),
+        ("codebook", lambda a: a.astype(np.float32), "not int16"),
+        ("codebook", lambda a: a[:-1], "shape"),
+        ("codebook", lambda a: a[:, :20], "multiple of 8"),
+        ("codebook", lambda a: a[:, :8], "multiple of 8"),
+        ("codebook", lambda a: np.concatenate([a[:1], a[1:2] + np.int16(1), a[2:]]), "not symmetric"),
+        ("codebook_scale", lambda a: np.full(1, a), "shape"),
+        ("codebook_scale", lambda a: np.float32(np.inf), "not finite"),
+        ("plane_weight", lambda a: a[:19], "shape"),
+        ("dw", lambda a: a[:, :8], "shape"),
+        ("dw", lambda a: a[:0], "shape"),
+        ("dw_bias", lambda a: a[:2], "shape"),
+        ("pw", lambda a: a.astype(np.float64), "not float32"),
+        ("pool_weight", lambda a: a[:-1], "shape"),
+        ("policy_in", lambda a: a[:, :12], "multiple of 8"),
+        ("policy_out", lambda a: a * np.float32(np.nan), "not finite"),
+        ("value_in", lambda a: a.T, "shape"),
+        ("hidden_w", lambda a: a[:, :0], "shape"),
+        ("out_w", lambda a: a[:, :2], "shape"),
+        ("out_b", lambda a: a[:2], "shape"),
+    ],
+)
+def test_bad_weights_are_refused(weights: dict[str, Array], key: str, change: Any, message: str) -> None:
+    bad = dict(weights)
+    if change is None:
+        del bad[key]
+    else:
+        bad[key] = change(bad[key])
+    with pytest.raises(ValueError, match=message):
+        LineNet(bad, 1)
+
+
+@pytest.mark.parametrize("pooled", [-2, 3, 1.5, None])
+def test_a_pooled_block_that_is_not_there_is_refused(weights: dict[str, Array], pooled: Any) -> None:
+    with pytest.raises(ValueError, match="pooled"):
+        LineNet(weights, pooled)
+
+
+def test_bad_arrays_are_refused(weights: dict[str, Array]) -> None:
+    net = LineNet(weights, 1)
+    planes = random_planes(1, 15, 15)[None]
+    policy, wdl = np.zeros((1, 225), np.float32), np.zeros((1, 3), np.float32)
+    bad: list[tuple[Any, Any, Any]] = [
+        (planes[:, :19].copy(), policy, wdl),
+        (planes[:, :, :4].copy(), policy, wdl),
+        (np.zeros((1, 20, 15, 23), np.float32), np.zeros((1, 345), np.float32), wdl),
+        (planes.astype(np.float64), policy, wdl),
+        (planes[..., ::-1], policy, wdl),
+        (planes, policy[:, :224].copy(), wdl),
+        (planes, np.zeros((2, 225), np.float32), wdl),
+        (planes, policy, np.zeros((1, 4), np.float32)),
+        (planes[0], policy, wdl),
+    ]
+    for arrays in bad:
+        with pytest.raises(ValueError):
+            net.evaluate(*arrays)

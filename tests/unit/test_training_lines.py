@@ -1,0 +1,169 @@
+"""Line nets: sides and rows of lines, the table, export to file and kernel, learning."""
+
+import dataclasses
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from engine.encoding import encode
+from engine.errors import NetError
+from engine.evaluator.lines import WEIGHT_PREFIX, LineEvaluator, codebook
+from engine.evaluator.make import load_net
+from engine.evaluator.onnx import OnnxEvaluator
+from engine.rules._board import Board
+from tests.reference.lines import digits_of, side_id
+from tests.unit.training_games import random_planes
+from training.config import ConfigError, NetConfig
+from training.export import ExportError, Tolerances, export_net
+from training.graph import line_weights
+from training.grow import grow
+from training.lines import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
+from training.network import Network
+
+CONFIG = NetConfig(
+    kind="lines", blocks=2, channels=16, line_hidden=24, policy_channels=8, value_channels=8, value_hidden=16
+)
+POSITIONS = [random_planes(seed, 8, side) for seed, side in ((1, 9), (2, 15), (3, 9), (4, 12))]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def model() -> Network:
+    torch.manual_seed(3)
+    net = Network(CONFIG).train()
+    with torch.no_grad():
+        for p in net.parameters():
+            p.add_(torch.randn_like(p) * 0.05)
+        net.policy_out.weight.mul_(8)
+        for planes in POSITIONS * 20:  # statistics of the normalisation
+            net(torch.from_numpy(planes))
+    return net.eval()
+
+
+def test_every_side_has_a_number_and_edges_end_it():
+    digits, sides = side_digits(), side_of_code()
+    assert digits.shape == (SIDES, REACH)
+    assert len({tuple(row) for row in digits.tolist()}) == SIDES
+    powers = 4 ** np.arange(REACH)
+    assert (sides[digits.astype(int) @ powers] == np.arange(SIDES)).all()
+    stone_behind_the_edge = np.array([1, EDGE, 2, 0, 1]) @ powers
+    assert digits[sides[stone_behind_the_edge]].tolist() == [1, EDGE, EDGE, EDGE, EDGE]
+
+
+@pytest.mark.parametrize(("width", "height"), [(5, 5), (9, 6), (15, 15)])
+def test_rows_are_those_of_a_walk_along_each_line(width, height):
+    planes = random_planes(8, 3, width, height)
+    rows = LineStem(8, 8).rows(torch.from_numpy(planes)).numpy()
+    for position, found in zip(planes, rows, strict=True):
+        digits = digits_of(position)
+        for y in range(height):
+            for x in range(width):
+                want = [
+                    side_id(digits, x, y, -dx, -dy) * SIDES + side_id(digits, x, y, dx, dy)
+                    for dx, dy in DIRECTIONS
+                ]
+                assert found[y, x].tolist() == want
+
+
+def test_the_table_is_symmetric_and_what_forward_adds_up(model):
+    weights = line_weights(model)
+    table = codebook(weights["sides"], weights["middle"], weights["middle_bias"], weights["out"])
+    square = table.reshape(SIDES, SIDES, -1)
+    assert np.array_equal(square, square.swapaxes(0, 1))
+    planes = torch.from_numpy(POSITIONS[1])
+    with torch.no_grad():
+        want = model.stem(planes).numpy()
+        rows = model.stem.rows(planes).numpy()
+    points = np.einsum("bkyx,kd->byxd", POSITIONS[1], weights["plane_weight"]) + weights["bias"]
+    found = np.maximum(table[rows].sum(axis=3) + points, 0).transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(found, want, atol=1e-4)
+
+
+def test_a_mirrored_board_has_mirrored_lines(model):
+    """Diagonals change places, so only the sum over lines is compared."""
+    planes = POSITIONS[1]
+    with torch.no_grad():
+        straight = model.stem(torch.from_numpy(planes))
+        mirrored = model.stem(torch.from_numpy(np.ascontiguousarray(planes[..., ::-1])))
+    torch.testing.assert_close(mirrored.flip(3), straight, rtol=1e-4, atol=1e-4)
+
+
+def test_file_and_kernel_compute_what_torch_computes(model, tmp_path):
+    exported = export_net(model, tmp_path, "lines", calibration=POSITIONS)
+    assert exported.int8 is None
+    assert exported.fastest == exported.fp32
+    assert {p.name for p in tmp_path.iterdir()} == {"lines.fp32.onnx", "lines.md"}
+    assert "table of lines" in exported.card.read_text()
+    file, kernel = OnnxEvaluator(exported.fp32), load_net(exported.fp32)
+    assert isinstance(kernel, LineEvaluator)
+    assert kernel.name == exported.net_id
+    assert kernel.describe()["kind"] == "lines"
+    for width, height in ((5, 5), (15, 15), (22, 22), (9, 13)):
+        planes = random_planes(width, 4, width, height)
+        keys = np.zeros(4, np.uint64)
+        with torch.no_grad():
+            heads = model(torch.from_numpy(planes))
+        want = torch.softmax(heads.wdl, 1).numpy()
+        for evaluator, logit, chance in ((file, 1e-3, 1e-4), (kernel, 0.05, 0.01)):
+            policy, wdl = evaluator.evaluate(planes, keys)
+            np.testing.assert_allclose(policy, heads.policy.numpy(), atol=logit)
+            np.testing.assert_allclose(wdl, want, atol=chance)
+
+
+def test_an_export_that_the_kernel_does_not_repeat_is_refused(model, tmp_path):
+    with pytest.raises(ExportError, match="int8_utility"):
+        export_net(model, tmp_path, "n", calibration=POSITIONS, tolerances=Tolerances(int8_utility=-1.0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_line_net_without_its_weights_is_refused(model, tmp_path):
+    exported = export_net(model, tmp_path, "n", calibration=POSITIONS)
+    file = onnx.load(exported.fp32)
+    outputs = [o for o in file.graph.output if o.name != f"{WEIGHT_PREFIX}middle"]
+    del file.graph.output[:]
+    file.graph.output.extend(outputs)
+    onnx.save(file, tmp_path / "short.onnx")
+    with pytest.raises(NetError, match=r"not the weights of a line net.*middle"):
+        load_net(tmp_path / "short.onnx")
+
+
+def test_a_few_positions_are_learned_by_heart():
+    torch.manual_seed(1)
+    net = Network(CONFIG).train()
+    board = Board(9)
+    planes = []
+    for point in (40, 41, 31, 49, 22, 30, 13, 50):
+        board.place(point)
+        planes.append(encode(board).copy())
+    batch = torch.from_numpy(np.stack(planes))
+    want = torch.arange(8) * 7
+    optimizer = torch.optim.AdamW(net.parameters(), lr=5e-3)
+    for _ in range(120):
+        optimizer.zero_grad()
+        heads = net(batch)
+        loss = torch.nn.functional.cross_entropy(heads.policy, want)
+        loss = loss + torch.nn.functional.cross_entropy(heads.wdl, want % 3)
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.1
+    heads = net(batch)
+    assert (heads.policy.argmax(1) == want).all()
+    assert (heads.wdl.argmax(1) == want % 3).all()
+
+
+def test_a_grown_line_net_computes_the_same(model):
+    larger = grow(model, dataclasses.replace(CONFIG, blocks=4))
+    planes = torch.from_numpy(POSITIONS[0])
+    with torch.no_grad():
+        torch.testing.assert_close(larger(planes).policy, model(planes).policy)
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ConfigError, match="'circles'"):
+        NetConfig(kind="circles")
