@@ -11,25 +11,25 @@ import numpy as np
 
 from engine.encoding import encode
 from engine.rules._board import Board
+from training.config import NetConfig
 from training.crew import Crew
 from training.evaluators import save_weights
 from training.openings import random_opening
 from training.run_config import RunConfig, cpu_count
 
-SHAPES = ((2, 32), (4, 64))
+SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
 
 
-def untrained_net(folder: Path, blocks: int, channels: int, device: str) -> str:
+def untrained_net(folder: Path, config: NetConfig, device: str) -> str:
     """Export a net with random weights, calibrated on random openings; return its file."""
     import torch
 
-    from training.config import NetConfig
     from training.export import Tolerances, export_net
     from training.network import Network
 
     torch.manual_seed(1)
-    network = Network(NetConfig(blocks=blocks, channels=channels)).eval()
-    name = f"{blocks}x{channels}"
+    network = Network(config).eval()
+    name = f"{config.kind}-{config.blocks}x{config.channels}"
     if device != "cpu":
         save_weights(network, folder / f"{name}.pt", name)
         return str(folder / f"{name}.pt")
@@ -68,8 +68,8 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "records").mkdir()
-        own = (config.learner.net.blocks, config.learner.net.channels)
-        files = nets or [untrained_net(root, *shape, device) for shape in dict.fromkeys((*SHAPES, own))]
+        shapes = dict.fromkeys((*SHAPES, config.learner.net))
+        files = nets or [untrained_net(root, shape, device) for shape in shapes]
         for file in files:
             crew = Crew(workers, root, play, config.games, config.seed, device)
             try:

@@ -161,7 +161,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "laptop": {
         "games": 24,
-        "learner": {"net": {"blocks": 2, "channels": 32}, "window_min": 6000, "reuse": 4.0},
+        "play": {"simulations": 64, "fast_simulations": 16, "full_share": 0.5, "root_vct_nodes": 3000},
+        "learner": {"net": {"kind": "lines", "blocks": 6, "channels": 32, "policy_channels": 16}, "lr": 0.008,
+                    "loss": {"value": 1.5, "root_mix": 0.4}, "window_min": 6000, "reuse": 4.0},
     },
     "gpu": {
         "minutes": 24 * 60.0, "games": 512, "cycle_positions": 200_000,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from engine.errors import NetError
 from engine.evaluator._lines import LineNet
 from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
-from engine.evaluator.onnx import OnnxEvaluator
+from engine.evaluator.onnx import OnnxEvaluator, describe_file
 
 WEIGHT_PREFIX = "weights."
 """Begins the names of the outputs that are weights."""
@@ -26,6 +26,7 @@ KIND = "lines"
 """Metadata `kind` of such a net."""
 
 _TABLE_LIMIT = 8_000.0  # derived: four rows are added in 16 bits
+_TABLE_STEP = 14  # rows at a time; 5,000 pairs fill a megabyte or two (derived: the second-level cache)
 _TABLE_INPUTS = ("sides", "middle", "middle_bias", "out")
 
 Array = npt.NDArray[np.float32]
@@ -47,7 +48,6 @@ class LineEvaluator:
         self.path, self.metadata = source.path, source.metadata
         self.name, self.feature_version = source.name, source.feature_version
         self.rules, self.min_side, self.max_side = source.rules, source.min_side, source.max_side
-        self.describe = source.describe
         weights: dict[str, Any] = source.constants(WEIGHT_PREFIX)
         try:
             table = codebook(*(weights.pop(name) for name in _TABLE_INPUTS))
@@ -59,6 +59,10 @@ class LineEvaluator:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
         self._policy = np.empty((0, 0), np.float32)
         self._wdl = np.empty((0, 3), np.float32)
+
+    def describe(self) -> dict[str, str]:
+        """Return metadata, file size and checksum of the net, as text for users."""
+        return describe_file(self.path, self.metadata)
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """See `engine.evaluator.base.Evaluator.evaluate`."""
@@ -80,9 +84,13 @@ def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Arr
     """
     count = len(sides)
     table = np.empty((count, count, out.shape[1]), np.float32)
-    for i in range(count):  # row i from column i on: the table is symmetric
-        hidden = np.maximum(sides[i:] + sides[i], 0)
-        hidden = np.maximum(hidden @ middle + middle_bias, 0)
-        table[i, i:] = hidden @ out
-        table[i:, i] = table[i, i:]
+    for i in range(0, count, _TABLE_STEP):  # rows from their own columns on: the table is symmetric
+        rows = slice(i, min(i + _TABLE_STEP, count))
+        hidden = np.maximum(sides[rows, None] + sides[None, i:], 0)
+        hidden = np.maximum(hidden.reshape(-1, len(middle)) @ middle + middle_bias, 0)
+        found = (hidden @ out).reshape(-1, count - i, out.shape[1])
+        below = np.tril_indices(len(found), -1)  # pairs that were computed twice may differ in the last bit
+        found[below] = found[below[::-1]]
+        table[rows, i:] = found
+        table[i:, rows] = found.swapaxes(0, 1)
     return table.reshape(count * count, -1)

@@ -71,13 +71,18 @@ class OnnxEvaluator:
 
     def describe(self) -> dict[str, str]:
         """Return metadata, file size and checksum of the net, as text for users."""
-        content = self.path.read_bytes()
-        return {
-            "file": str(self.path),
-            "bytes": str(len(content)),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            **dict(sorted(self.metadata.items())),
-        }
+        return describe_file(self.path, self.metadata)
+
+
+def describe_file(path: Path, metadata: dict[str, str]) -> dict[str, str]:
+    """Return metadata, file size and checksum of a net, as text for users."""
+    content = path.read_bytes()
+    return {
+        "file": str(path),
+        "bytes": str(len(content)),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        **dict(sorted(metadata.items())),
+    }
 
 
 def runtime_version() -> str:

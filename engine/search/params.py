@@ -36,13 +36,13 @@ class SearchParams:
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
-    tree_vct_nodes: int = 30
+    tree_vct_nodes: int = 10
     """Its budget for each visit, in placements: asked again whenever the visits are four times as many; 0: a
     tree without such calls (derived: with about four such nodes on a path, 5 % of the time at 350 us a
     simulation and 3 million placements a second)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
-    root_solver_nodes: int = 160
+    root_solver_nodes: int = 40
     """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth
     of the time at 200 us a simulation and 4 million placements a second)."""
     solver_table_log2: int = 16

@@ -51,6 +51,22 @@ def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) 
         time.sleep(0.1)
 
 
+def test_a_line_net_goes_through_the_loop(tmp_path):
+    lines = ["kind=lines", "blocks=2", "channels=16", "line_hidden=32"]
+    settings = [word for line in lines for word in ("--set", f"learner.net.{line}")]
+    done = train(tmp_path, *QUICK, *SHORT, *settings, "--set", "total_positions=2500")
+    assert done.returncode == 0, done.stderr
+    learned = events(tmp_path, "learn")
+    assert learned[-1]["policy"] < learned[0]["policy"]
+    exports = events(tmp_path, "export")
+    assert exports[-1]["net"].endswith(".fp32.onnx")
+    assert exports[-1]["int8_utility"] < 0.02, "the kernel plays what was learned"
+    assert (tmp_path / "best.fp32.onnx").exists() and not (tmp_path / "best.int8.onnx").exists()
+    out = tmp_path / "shipped"
+    assert ship_main([str(tmp_path), "--name", "tiny", "--out", str(out), "--default"]) == 0
+    assert (out / "default.txt").read_text() == "tiny.fp32.onnx\n"
+
+
 def test_the_loop_learns_from_zero(tmp_path):
     done = train(tmp_path, *QUICK, "--set", f"total_positions={12_000 * LENGTH}")
     assert done.returncode == 0, done.stderr
