@@ -162,12 +162,19 @@ def speed(config: EngineConfig) -> str:
     if rate < FEW_EVALUATIONS:
         raise _Fault(f"{rate:,.0f} positions a second on one core are too few for short games")
     text = f"{rate:,.0f} positions a second on one core"
+    if evaluator.line_net is not None:
+        return f"{text}; {_vectors(evaluator.line_net.vectors)}"
     path = net_path(config.net)
     twin = path.with_name(path.name.replace(".int8.", ".fp32."))
     if twin != path and twin.is_file():
         gain = rate / evaluations(OnnxEvaluator(twin), board, SPEED_S)
         text += f"; the 8-bit net is {gain:.1f} times as fast as its 32-bit twin"
     return f"{text}; {_eight_bit()}"
+
+
+def _vectors(there: bool) -> str:
+    """Say whether the kernel of line nets runs on vectors of eight numbers."""
+    return "the net runs on AVX2" if there else "the net runs without AVX2, which makes it about ten times slower"
 
 
 def _eight_bit() -> str:

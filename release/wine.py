@@ -119,7 +119,8 @@ def compile_kernel(python: Path, tree: Path) -> None:
         if not c_file.is_file() or c_file.stat().st_mtime < pyx.stat().st_mtime:
             raise SystemExit(f"{c_file} is missing or old; run `make brain` first")
         target = tree.joinpath(*name.split(".")).with_suffix(".pyd")
-        includes = [f"-I{ROOT / 'engine' / 'rules'}", f"-I{python / 'include'}"]
+        headers = (ROOT / "engine" / "rules", ROOT / "engine" / "evaluator", python / "include")
+        includes = [f"-I{folder}" for folder in headers]
         run(
             [COMPILER, *FLAGS, *includes, str(c_file), "-o", str(target), str(python / "python311.dll")],
             cwd=ROOT,

@@ -27,6 +27,13 @@ All pointers to vectors are aligned to 32 bytes, `channels` and the widths of bo
 #define TENGEN_FAST __attribute__((target("avx2,fma"), noinline))
 #define TENGEN_INNER __attribute__((target("avx2,fma"), always_inline)) static inline
 #define TENGEN_PREFETCH(p) __builtin_prefetch(p)
+#elif defined(_MSC_VER) && defined(_M_X64)      /* written from its manual, not compiled by it yet */
+#define TENGEN_AVX2 1
+#include <immintrin.h>
+#include <intrin.h>
+#define TENGEN_FAST __declspec(noinline)
+#define TENGEN_INNER static __forceinline
+#define TENGEN_PREFETCH(p) _mm_prefetch((const char*)(p), _MM_HINT_T0)
 #else
 #define TENGEN_AVX2 0
 #endif
@@ -125,7 +132,17 @@ static void tengen_lines_release(void* p)
 
 static int tengen_lines_have_vectors(void)
 {
-#if TENGEN_AVX2
+#if defined(_MSC_VER) && TENGEN_AVX2
+    int word[4];
+    __cpuid(word, 0);
+    if (word[0] < 7)
+        return 0;
+    __cpuid(word, 1);       /* FMA, and that the system keeps the registers: OSXSAVE, then XCR0 */
+    if (!(word[2] >> 12 & 1) || !(word[2] >> 27 & 1) || (_xgetbv(0) & 6) != 6)
+        return 0;
+    __cpuidex(word, 7, 0);
+    return word[1] >> 5 & 1;
+#elif TENGEN_AVX2
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
     return 0;
@@ -568,11 +585,17 @@ TENGEN_INNER void lines_short_tile(const int16_t* in, int n_in, const int16_t* w
 #pragma GCC unroll 4
         for (v = 0; v < vectors; v++) {
             __m256i weight = _mm256_load_si256((const __m256i*)(w + 16 * v));
+#if defined(__GNUC__)
             __asm__("" : "+x"(weight));  /* loaded once, not again for each cell */
+#endif
 #pragma GCC unroll 2
             for (i = 0; i < cells; i++) {
                 __m256i product = _mm256_madd_epi16(value[i], weight);
+#if defined(__GNUC__)
                 __asm__("vpaddd %1, %0, %0" : "+x"(sum[i][v]) : "x"(product));  /* GCC adds a move to each sum */
+#else
+                sum[i][v] = _mm256_add_epi32(sum[i][v], product);
+#endif
             }
         }
     }
