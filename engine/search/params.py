@@ -15,17 +15,18 @@ class SearchParams:
     """
 
     c_puct: float = 1.1
-    """Weight of exploration at few visits (tuned: default of KataGo's family, not measured yet)."""
+    """Weight of exploration at few visits (tuned: neither 0.7 nor 1.6 is better, training/RUNS.md)."""
     c_puct_log: float = 0.45
-    """Its growth with the logarithm of visits (tuned: as above)."""
+    """Its growth with the logarithm of visits (default of KataGo's family)."""
     c_puct_base: float = 500.0
-    """Visits where the growth sets in (tuned: as above)."""
+    """Visits where the growth sets in (default of KataGo's family)."""
     fpu_reduction: float = 0.2
-    """How much worse than its node an unvisited move is taken to be (tuned: as above)."""
+    """How much worse than its node an unvisited move is taken to be (tuned: 0.4 showed no difference,
+    training/RUNS.md)."""
     fpu_reduction_root: float = 0.1
-    """The same at the root, where width matters more (tuned: as above)."""
-    policy_temperature: float = 1.0
-    """Divides the net's logits; above 1 flattens the priors."""
+    """The same at the root, where width matters more (tuned: with the one above)."""
+    policy_temperature: float = 1.3
+    """Divides the net's logits; above 1 flattens the priors (tuned: +60 Elo over 1, training/RUNS.md)."""
     edge_cap: int = 32
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
@@ -38,13 +39,13 @@ class SearchParams:
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
     tree_vct_nodes: int = 10
     """Its budget for each visit, in placements: asked again whenever the visits are four times as many; 0: a
-    tree without such calls (derived: with about four such nodes on a path, 5 % of the time at 350 us a
-    simulation and 3 million placements a second)."""
+    tree without such calls (tuned: 10 against 30 and against 0, training/RUNS.md; it takes a third of the
+    time of a search with a line net)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 40
-    """What the solver may spend at the root for each simulation with a net, in placements (derived: a fifth
-    of the time at 200 us a simulation and 4 million placements a second)."""
+    """What the solver may spend at the root for each simulation with a line net, in placements (derived: a
+    tenth of the time at 80 us a simulation and 4 million placements a second; measured with the one above)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     rival_visits: float = 0.4

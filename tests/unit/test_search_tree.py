@@ -115,7 +115,8 @@ def test_moves_are_the_legal_ones_and_priors_sum_to_one(rule: int) -> None:
         assert sorted(tree.moves().tolist()) == board.legal_points()
         assert tree.priors().sum() == pytest.approx(1, abs=1e-5)
         policy, _ = HashedEvaluator(trial).evaluate(buffers(board)[0], np.array([board.hash], np.uint64))
-        weights = np.exp(policy[0, tree.moves()].astype(float) - policy.max())
+        logits = policy[0, tree.moves()].astype(float) - policy.max()
+        weights = np.exp(logits / SearchParams().policy_temperature)
         assert tree.priors() == pytest.approx(weights / weights.sum(), rel=1e-5, abs=1e-12)
 
 
