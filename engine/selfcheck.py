@@ -174,7 +174,7 @@ def speed(config: EngineConfig) -> str:
 
 def _vectors(there: bool) -> str:
     """Say whether the kernel of line nets runs on vectors of eight numbers."""
-    return "the net runs on AVX2" if there else "the net runs without AVX2, about ten times slower than with it"
+    return "the net runs on AVX2" if there else "the net runs without AVX2, ten times slower than with it"
 
 
 def _eight_bit() -> str:

@@ -45,7 +45,7 @@ class SearchParams:
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 40
     """What the solver may spend at the root for each simulation with a line net, in placements (derived: a
-    tenth of the time at 80 us a simulation and 4 million placements a second; measured with the one above)."""
+    tenth of the time at 80 us a simulation and 4 million placements a second; games: with the one above)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     rival_visits: float = 0.4
