@@ -32,7 +32,7 @@ LEVELS: tuple[Level, ...] = (
     Level(321, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
-"""Level 1 first (tuned: even steps of Elo with the net zero-4x32; what they are now: docs/play.md)."""
+"""Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""
 
 WEAKEST, STRONGEST = 1, len(LEVELS)
 GOVERNED = ("simulations", "temperature", "mistakes", "solver")

@@ -11,13 +11,14 @@ from engine.rules.geometry import parse_move, parse_moves
 from engine.timing.budget import SearchLimits
 from tests.tactics.defence import RULES, passes, play
 
+SIMULATIONS = 1600  # about an eighth of a second; the solver may spend 64,000 placements on them
 POSITIONS = 500 if os.environ.get("TENGEN_LONG") == "1" else 12
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_threat_is_left_that_could_be_stopped(rule: int) -> None:
     engine = Engine(EngineConfig(seed=1))
-    score = play(engine, rule, POSITIONS, 1, SearchLimits(max_nodes=400))
+    score = play(engine, rule, POSITIONS, 1, SearchLimits(max_nodes=SIMULATIONS))
     engine.close()
     assert score.asked == POSITIONS
     assert score.stopped > 0
