@@ -203,6 +203,7 @@ def _raw_speed(
     rng = np.random.default_rng(1)
     planes = (rng.random((rows, N_PLANES, size[1], size[0])) < 0.05).astype(np.float32)
     planes[:, 0] = 1
+    planes[:, 2] *= 1 - planes[:, 1]
     keys = np.zeros(rows, np.uint64)
     for _ in range(3):
         evaluator.evaluate(planes, keys)

@@ -161,8 +161,9 @@ static void lines_scan_plain(tengen_lines* net, const float* planes, int width, 
             for (k = 0; k < LINES_LOCAL; k++)
                 bits |= (unsigned)(planes[k * points + i] != 0) << k;
             net->bits[i] = (uint16_t)bits;
+            k = 1 + (int)((bits >> 1) & 3);
             net->digits[(y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x] =
-                (uint16_t)((bits & 1) ? 1 + ((bits >> 1) & 3) : 0);
+                (uint16_t)((bits & 1) ? (k < 3 ? k : 3) : 0);   /* both stones at once: the opponent's */
         }
 }
 
@@ -296,6 +297,7 @@ static TENGEN_FAST void lines_scan_fast(tengen_lines* net, const float* planes, 
             bits = _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xD8);
             _mm256_storeu_si256((__m256i*)(net->bits + y * width + x), bits);
             digits = _mm256_add_epi16(_mm256_and_si256(_mm256_srli_epi16(bits, 1), three), one);
+            digits = _mm256_min_epi16(digits, three);
             digits = _mm256_and_si256(digits, _mm256_cmpeq_epi16(_mm256_and_si256(bits, one), one));
             digits = _mm256_and_si256(digits, _mm256_cmpgt_epi16(_mm256_set1_epi16((short)(width - x)), iota));
             _mm256_storeu_si256(

@@ -210,3 +210,11 @@ def test_bad_arrays_are_refused(weights: dict[str, Array]) -> None:
     for arrays in bad:
         with pytest.raises(ValueError):
             net.evaluate(*arrays)
+
+
+def test_planes_that_no_position_has_stay_inside_the_table():
+    weights = random_weights(5, 16, 1, 8, 8, 8)
+    planes = np.ones((1, N_PLANES, 15, 15), dtype=np.float32)  # a stone of both colours in every cell
+    fast, plain = (evaluate(LineNet(weights, -1, **PATHS[name]), planes) for name in ("exact", "plain"))
+    np.testing.assert_allclose(fast[0], plain[0], atol=1e-3)
+    np.testing.assert_allclose(fast[1], plain[1], atol=1e-4)
