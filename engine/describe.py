@@ -7,7 +7,7 @@ import json
 
 from engine.evaluator.check import check_evaluator
 from engine.evaluator.make import load_net, net_path
-from engine.evaluator.onnx import OnnxEvaluator, runtime_version
+from engine.evaluator.onnx import runtime_version
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    evaluator = OnnxEvaluator(net_path(args.net))
-    check_evaluator(load_net(evaluator.path))
+    evaluator = load_net(net_path(args.net))
+    check_evaluator(evaluator)
     facts = {**evaluator.describe(), "onnxruntime": runtime_version(), "check": "passed"}
     if args.json:
         print(json.dumps(facts, indent=2))

@@ -2,8 +2,9 @@
 
 The first layer of a usual net sees a small square. This one sees each cell's four lines, five cells to either
 side, which is as far as a five reaches: a dense net judges the two sides of a line together, and the engine
-writes its answers for all of them into a table, once (`LineStem.codebook`). What is left to compute in a
-search is the sum of four rows a cell and a few light blocks, a tenth of the work of a small residual tower.
+writes its answers for all of them into a table, once (`engine.evaluator.lines.codebook`). What is left to
+compute in a search is the sum of four rows a cell and a few light blocks, a tenth of the work of a small
+residual tower.
 
 Tables of line patterns made from a net are the idea of Rapfi's "mixnet" (https://arxiv.org/abs/2503.13178).
 The net here is another one: both sides of a line go through the same layers before they meet, so that

@@ -7,7 +7,8 @@ from pathlib import Path
 from engine.config import EngineConfig
 from engine.errors import NetError
 from engine.evaluator.base import KERNEL_NONE, Evaluator
-from engine.evaluator.onnx import WAY_OUT
+from engine.evaluator.lines import KIND, LineEvaluator
+from engine.evaluator.onnx import WAY_OUT, OnnxEvaluator
 
 NETS = Path(__file__).resolve().parent.parent / "nets"
 """Folder of the shipped nets."""
@@ -38,20 +39,14 @@ def net_path(net: str, nets: Path = NETS) -> Path:
     raise NetError(f"no net at {candidates[0]}; {WAY_OUT}")
 
 
-def load_net(path: Path | str) -> Evaluator:
+def load_net(path: Path | str) -> OnnxEvaluator | LineEvaluator:
     """Load a net file: a line net into the compiled kernel, any other into onnxruntime.
 
     Raises:
         NetError: the file is missing, damaged, not a net of Tengen, or of another feature version.
     """
-    from engine.evaluator.onnx import OnnxEvaluator
-
     net = OnnxEvaluator(path)
-    if net.metadata.get("kind") != "lines":
-        return net
-    from engine.evaluator.lines import LineEvaluator
-
-    return LineEvaluator(net)
+    return LineEvaluator(net) if net.metadata.get("kind") == KIND else net
 
 
 def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:
@@ -75,7 +70,7 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
         return HashedEvaluator(seed)
     from engine.evaluator.check import check_evaluator
 
-    evaluator = load_net(net_path(config.net))
+    evaluator: Evaluator = load_net(net_path(config.net))
     check_evaluator(evaluator, quick=True)
     if not decorate or evaluator.kernel_kind != KERNEL_NONE:
         return evaluator

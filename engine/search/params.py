@@ -26,7 +26,8 @@ class SearchParams:
     fpu_reduction_root: float = 0.1
     """The same at the root, where width matters more (tuned: with the one above)."""
     policy_temperature: float = 1.3
-    """Divides the net's logits; above 1 flattens the priors (tuned: +60 Elo over 1, training/RUNS.md)."""
+    """Divides the net's logits; above 1 flattens the priors (tuned: +58 Elo over 1 in 95 games,
+    training/RUNS.md)."""
     edge_cap: int = 32
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
