@@ -32,7 +32,7 @@ class EngineConfig:
     """Search threads. One is all that a tournament gives; more is accepted and ignored for now."""
     memory_bytes: int | None = 367_001_600
     """Private memory of the whole process, bytes (protocol: the 350 MiB of Gomocup); None: 2 GiB."""
-    overhead_ms: int = 150
+    overhead_ms: int = 80
     """Milliseconds a move may lose outside of the search: pipe, scheduler, a slow last evaluation (tuned: see
     `engine.timing.budget`). Short turns get a smaller share."""
     solver: bool = True

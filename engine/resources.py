@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.config import SEARCH_PREFIX, EngineConfig, convert
 from engine.errors import ConfigError
@@ -105,7 +105,7 @@ def search_params(config: EngineConfig, seed: int) -> SearchParams:
     from engine.search.params import SearchParams
 
     kinds = {f.name: type(f.default) for f in dataclasses.fields(SearchParams)}
-    values = {"seed": seed & 0x7FFF_FFFF}
+    values: dict[str, Any] = {"seed": seed & 0x7FFF_FFFF}
     for name, text in config.search.items():
         if name not in kinds:
             raise ConfigError(

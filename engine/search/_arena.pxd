@@ -1,13 +1,13 @@
 # cython: language_level=3
 """The tree's memory: its records and the arena that holds them. How they are used stands in `_growth.pyx`."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     CHUNK_BITS = 14         # 16,384 units, 256 KiB a chunk
     CHUNK_UNITS = 16384
     UNIT_BYTES = 16
-    MAX_BLOCK = 1024        # units; the largest block, 512 EdgeStats, takes 768
-    NODE_UNITS = 4
+    MAX_BLOCK = 1040        # units; the largest block, 512 EdgeStats, takes 1024
+    NODE_UNITS = 5
     FIRST_ROOM = 2          # EdgeStats of a node's first block
     NO_MOVE = 0xFFFF
 
@@ -20,7 +20,7 @@ cdef enum:
 # A place in the arena: chunk << CHUNK_BITS | 16-byte unit within it; 0 is nothing.
 ctypedef uint32_t Ref
 
-cdef struct Node:           # 64 bytes
+cdef struct Node:           # 80 bytes
     double value_sum        # W: utilities for the side to move; moves proven to lose are left out
     double draw_sum
     int32_t visits          # simulations that came here; the next node of the dead list in a dead node
@@ -41,12 +41,19 @@ cdef struct Node:           # 64 bytes
     uint8_t solver_level    # solver calls made here; SOLVER_DONE: no more
     uint8_t has_draw        # a move is proven to draw: the value is at least 0
     uint8_t head_ready      # the best unvisited move stands at index n_visited
+    uint64_t key            # hash of the position; 0: it cannot be found by `find`
+    Ref next_alike          # next node of the same bucket
+    uint16_t references     # moves that lead here, and one for the root
+    uint8_t shared          # several moves led here, now or once: their edges count for themselves
+    uint8_t mark            # used while the graph is walked as a whole
 
-cdef struct EdgeStat:       # 24 bytes
+cdef struct EdgeStat:       # 32 bytes
     double q                # for the mover
     int32_t visits
     Ref child
     float prior
+    int32_t weight          # evaluations that this move has brought to its node
+    float draw              # their mean chance of a draw
     uint16_t distance       # plies from the parent until a proven game is over
     uint8_t proven
 
@@ -57,10 +64,12 @@ cdef class Arena:
     cdef int wanted_chunks          # allowed from the next `clear` on
     cdef int unit                   # next free unit of the chunk in use
     cdef int64_t free_units         # in free lists
-    cdef Ref free_lists[1024]       # by size in units
+    cdef Ref free_lists[1040]       # by size in units
     cdef Ref dead                   # subtrees to be freed
     cdef Ref root
     cdef int64_t n_nodes
+    cdef Ref* buckets               # heads of the lists of nodes with like keys
+    cdef int64_t n_buckets, n_keyed # a power of two or 0; nodes in the lists
     cdef int common_units           # size of the latest block of moves
     cdef int cramped                # simulations that failed for lack of memory since the last success
 
@@ -70,6 +79,11 @@ cdef class Arena:
     cdef Ref take(self, int units) noexcept nogil
     cdef void give(self, Ref ref, int units) noexcept nogil
     cdef bint next_chunk(self) noexcept nogil
+    cdef Ref find(self, uint64_t key) noexcept nogil
+    cdef void enter(self, Ref ref, uint64_t key) noexcept nogil
+    cdef void leave(self, Ref ref) noexcept nogil
+    cdef void more_buckets(self) noexcept nogil
+    cdef void release(self, Ref ref) noexcept nogil
     cdef void bury(self, Ref ref) noexcept nogil
     cdef void reclaim(self, int limit) noexcept nogil
     cdef void strip(self, Node* node) noexcept nogil
@@ -106,12 +120,12 @@ cdef inline int moves_units(int n) noexcept nogil:
 
 
 cdef inline int stats_units(int room) noexcept nogil:
-    return room * 3 // 2
+    return room * 2
 
 
 cdef inline double node_value(const Node* node) noexcept nogil:
     """Mean utility for the side to move, not below a draw that is proven."""
-    cdef double q = node.value_sum / node.weight
+    cdef double q = node.value_sum / node.weight if node.weight > 0 else 0.0
     return q if q > 0 or not node.has_draw else 0.0
 
 

@@ -1,11 +1,12 @@
 # cython: language_level=3
 """The tree's memory.
 
-The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what
+Nodes make a graph: moves in another order lead to the same node (`find`), which lives as long as a move or the root
+refers to it. The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what
 is left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
 visited grandchildren are stripped; when only fragments are left, everything below the root's children goes.
 """
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -26,6 +27,7 @@ cdef class Arena:
         for i in range(self.n_chunks):
             free(self.chunks[i])
         free(self.chunks)
+        free(self.buckets)
 
     # --- blocks --------------------------------------------------------------------------------------------
 
@@ -87,8 +89,67 @@ cdef class Arena:
             memset(self.at(ref), 0, sizeof(Node))
             node_at(self, ref).proof_move = NO_MOVE
             node_at(self, ref).raw_win = -1
+            node_at(self, ref).references = 1
             self.n_nodes += 1
         return ref
+
+    # --- nodes by position ---------------------------------------------------------------------------------
+
+    cdef Ref find(self, uint64_t key) noexcept nogil:
+        """The node of a position; 0 if there is none."""
+        cdef Ref ref
+        if self.n_keyed == 0:
+            return 0
+        ref = self.buckets[key & <uint64_t>(self.n_buckets - 1)]
+        while ref != 0 and node_at(self, ref).key != key:
+            ref = node_at(self, ref).next_alike
+        return ref
+
+    cdef void enter(self, Ref ref, uint64_t key) noexcept nogil:
+        """Let a node be found by its position. Without memory it is not, which costs nothing but work."""
+        cdef Node* node = node_at(self, ref)
+        if self.n_keyed >= self.n_buckets:
+            self.more_buckets()
+        if self.n_buckets == 0:
+            return
+        node.key = key
+        node.next_alike = self.buckets[key & <uint64_t>(self.n_buckets - 1)]
+        self.buckets[key & <uint64_t>(self.n_buckets - 1)] = ref
+        self.n_keyed += 1
+
+    cdef void leave(self, Ref ref) noexcept nogil:
+        """Let a node be found no more."""
+        cdef Node* node = node_at(self, ref)
+        cdef Ref* place
+        if node.key == 0:
+            return
+        place = &self.buckets[node.key & <uint64_t>(self.n_buckets - 1)]
+        while place[0] != ref:
+            place = &node_at(self, place[0]).next_alike
+        place[0] = node.next_alike
+        node.key = 0
+        self.n_keyed -= 1
+
+    cdef void more_buckets(self) noexcept nogil:
+        cdef int64_t wanted = 2 * self.n_buckets if self.n_buckets else 1024, i
+        cdef Ref* fresh = <Ref*>calloc(wanted, sizeof(Ref))
+        cdef Ref* place
+        cdef Ref ref, follower
+        if fresh == NULL:
+            return
+        for i in range(self.n_buckets):
+            ref = self.buckets[i]
+            while ref != 0:
+                follower = node_at(self, ref).next_alike
+                place = &fresh[node_at(self, ref).key & <uint64_t>(wanted - 1)]
+                node_at(self, ref).next_alike = place[0]
+                place[0] = ref
+                ref = follower
+        free(self.buckets)
+        self.buckets = fresh
+        self.n_buckets = wanted
+
+    # --- room for edges ------------------------------------------------------------------------------------
 
     cdef bint grow_stats(self, Node* node) noexcept nogil:
         """See to it that one more move can be visited."""
@@ -109,6 +170,9 @@ cdef class Arena:
 
     cdef void forget(self) noexcept nogil:
         memset(self.free_lists, 0, sizeof(self.free_lists))
+        if self.n_buckets:
+            memset(self.buckets, 0, self.n_buckets * sizeof(Ref))
+        self.n_keyed = 0
         self.free_units = 0
         self.cramped = 0
         self.dead = 0
@@ -119,8 +183,15 @@ cdef class Arena:
 
     # --- giving up subtrees --------------------------------------------------------------------------------
 
+    cdef void release(self, Ref ref) noexcept nogil:
+        """Take away one reference to a node; nobody needs it after the last."""
+        node_at(self, ref).references -= 1
+        if node_at(self, ref).references == 0:
+            self.bury(ref)
+
     cdef void bury(self, Ref ref) noexcept nogil:
-        """Put a subtree on the list of those to be freed."""
+        """Put a node on the list of those to be freed, with all that only it refers to."""
+        self.leave(ref)
         node_at(self, ref).visits = <int32_t>self.dead
         self.dead = ref
 
@@ -136,14 +207,14 @@ cdef class Arena:
             limit -= 1
 
     cdef void strip(self, Node* node) noexcept nogil:
-        """Free a node's moves and bury its children; its own value and proof stay."""
+        """Free a node's moves and release its children; its own value and proof stay."""
         cdef EdgeStat* stats
         cdef int i
         if node.stats != 0:
             stats = stats_of(self, node)
             for i in range(node.n_visited):
                 if stats[i].child != 0:
-                    self.bury(stats[i].child)
+                    self.release(stats[i].child)
             self.give(node.stats, stats_units(node.stats_room))
         self.give(node.moves, moves_units(node.n_moves))
         node.moves = node.stats = 0
@@ -240,6 +311,7 @@ cdef class Arena:
         cdef Node* children
         cdef char* saved
         cdef Node head
+        cdef uint64_t key
         cdef int n = root.n_visited, i
         cdef int64_t moves_bytes = root.n_moves * 6, stats_bytes = n * sizeof(EdgeStat)
         saved = <char*>malloc(8 + moves_bytes + stats_bytes + n * sizeof(Node))
@@ -260,20 +332,28 @@ cdef class Arena:
         self.root = self.new_node()
         root = node_at(self, self.root)
         root[0] = head
+        root.references = 1
         root.stats = 0
         root.stats_room = 0
         if head.moves != 0:
             root.moves = self.take(moves_units(head.n_moves))
             memcpy(self.at(root.moves), saved + n * sizeof(Node) + stats_bytes, moves_bytes)
         root.n_visited = 0
+        if head.key != 0:
+            self.enter(self.root, head.key)
         for i in range(n):
             self.grow_stats(root)
             root.n_visited += 1
             if stats[i].child != 0:
                 stats[i].child = self.new_node()
                 children[i].moves = children[i].stats = 0
+                key = children[i].key
+                children[i].key = 0
+                children[i].references = 1
                 node_at(self, stats[i].child)[0] = children[i]
                 self.strip(node_at(self, stats[i].child))
+                if key != 0:
+                    self.enter(stats[i].child, key)
             stats_of(self, root)[i] = stats[i]
         free(saved)
         return True

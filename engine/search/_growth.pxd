@@ -22,6 +22,7 @@ cdef class Growth(Arena):
     cdef Solver solver              # None: no leaf solver
     cdef double c_puct, c_puct_log, c_puct_base, fpu_reduction, fpu_reduction_root, inverse_temperature
     cdef int edge_cap
+    cdef bint transpositions        # whether positions reached in several ways share a node
     cdef int64_t leaf_vcf_nodes, tree_vct_visits, tree_vct_nodes, max_tree_vct_nodes
     # position
     cdef Board board                # at the root between simulations
@@ -33,7 +34,9 @@ cdef class Growth(Arena):
     cdef Ref path[486]
     cdef uint16_t path_edge[486]
     cdef uint16_t chain_move[486]
+    cdef uint64_t chain_key[487]    # hashes of the new positions: behind the walk, behind each forced move
     cdef Ref leaf                   # node to be expanded, 0: a new one
+    cdef Ref joined                 # known node behind the chain, 0: none
     cdef int found_proven, found_distance, found_move   # what `examine` found
     cdef int solver_level
     cdef int n_candidates
@@ -58,7 +61,16 @@ cdef class Growth(Arena):
     cdef bint solve_fours(self, BoardState* b) noexcept nogil
     cdef bint solve_threes(self, Node* node, BoardState* b) noexcept nogil
     cdef bint narrow(self, Node* node, const uint16_t* points, int n, int distance) noexcept nogil
-    cdef void take_back(self, Node* node, Node* child) noexcept nogil
+    cdef void take_back(self, Node* node, EdgeStat* stat) noexcept nogil
+    cdef void carry(
+        self, Node* node, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
+    ) noexcept nogil
+    cdef void withdraw(
+        self, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
+    ) noexcept nogil
+    cdef void back_up_known(self, Node* child) noexcept nogil
+    cdef void new_edge(self, Node* node, Ref child) noexcept nogil
+    cdef bint known(self, EdgeStat* stat, Node* child) noexcept nogil
     cdef void ready_head(self, Node* node) noexcept nogil
     cdef void widen(self, Node* node, BoardState* b) noexcept nogil
     cdef int choose(self, Ref ref, BoardState* b) noexcept nogil

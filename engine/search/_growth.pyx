@@ -17,6 +17,11 @@ take no more simulations and their prior is shared by the others. One that loses
 what it had brought to the averages above is taken back. One that draws is a lower bound for its node. Visits are
 never taken back, they count effort.
 
+The same position, reached by moves in another order, is the same node. A move that leads to a node with more visits
+than the move has itself brings the node's mean to the nodes above, without a new evaluation, until it has caught up;
+the node's account of such a move is its visits times that mean (`carry`). The idea of both is KataGo's
+(https://github.com/lightvector/KataGo/blob/master/docs/GraphSearch.md).
+
 PUCT is that of AlphaZero (https://arxiv.org/abs/1712.01815) with growing exploration and reduced first-play
 urgency as in KataGo (https://github.com/lightvector/KataGo); proofs travel as in MCTS-Solver
 (https://dke.maastrichtuniversity.nl/m.winands/documents/uctloa.pdf).
@@ -62,6 +67,7 @@ cdef class Growth(Arena):
         self.fpu_reduction_root = self.params.fpu_reduction_root
         self.inverse_temperature = 1.0 / self.params.policy_temperature
         self.edge_cap = self.params.edge_cap or MAX_POINTS
+        self.transpositions = self.params.transpositions
         self.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
         self.tree_vct_visits = self.params.tree_vct_visits
         self.tree_vct_nodes = self.params.tree_vct_nodes if self.leaf_vcf_nodes > 0 else 0
@@ -245,14 +251,14 @@ cdef class Growth(Arena):
             wanted[points[i]] = 1
         for i in range(node.n_visited):
             if stats[i].proven == PROVEN_NONE and not wanted[old_moves[i]]:
+                node.settled_prior += stats[i].prior
+                if stats[i].child != 0:
+                    self.take_back(node, &stats[i])
+                    node_at(self, stats[i].child).proven = PROVEN_WIN
+                    node_at(self, stats[i].child).distance = <uint16_t>(distance - 1)
                 stats[i].proven = PROVEN_LOSS
                 stats[i].distance = <uint16_t>distance
                 stats[i].q = exact_q(PROVEN_LOSS)
-                node.settled_prior += stats[i].prior
-                if stats[i].child != 0:
-                    self.take_back(node, node_at(self, stats[i].child))
-                    node_at(self, stats[i].child).proven = PROVEN_WIN
-                    node_at(self, stats[i].child).distance = <uint16_t>(distance - 1)
             elif stats[i].proven != PROVEN_LOSS:
                 left = True
             k -= wanted[old_moves[i]]
@@ -292,21 +298,18 @@ cdef class Growth(Arena):
         node.head_ready = 0
         return True
 
-    cdef void take_back(self, Node* node, Node* child) noexcept nogil:
+    cdef void take_back(self, Node* node, EdgeStat* stat) noexcept nogil:
         """Take what a move that loses had brought out of the averages of its node, the end of the path, and above."""
         cdef Node* above
-        cdef double d_value = child.value_sum
-        cdef int i
-        node.weight -= child.weight
+        cdef int d_weight = 0, i
+        cdef double d_value = 0, d_draw = 0
+        self.withdraw(stat, node_at(self, stat.child), &d_weight, &d_value, &d_draw)
+        node.weight += d_weight
         node.value_sum += d_value
-        node.draw_sum -= child.draw_sum
+        node.draw_sum += d_draw
         for i in range(self.depth - 1, -1, -1):
-            d_value = -d_value
             above = node_at(self, self.path[i])
-            above.weight -= child.weight
-            above.value_sum += d_value
-            above.draw_sum -= child.draw_sum
-            stats_of(self, above)[self.path_edge[i]].q = -node_value(node)
+            self.carry(above, &stats_of(self, above)[self.path_edge[i]], node, &d_weight, &d_value, &d_draw)
             node = above
 
     # --- selection -----------------------------------------------------------------------------------------
@@ -437,7 +440,7 @@ cdef class Growth(Arena):
         cdef int i, found = -1
         self.pending = False
         self.depth = self.chain = 0
-        self.leaf = 0
+        self.leaf = self.joined = 0
         if ref != 0 and node_at(self, ref).proven != PROVEN_NONE:
             return NOTHING_LEFT
         if not self.make_room():
@@ -474,17 +477,48 @@ cdef class Growth(Arena):
             if i < node.n_visited:
                 ref = stats_of(self, node)[i].child
             board_place(b, moves_of(self, node)[i], b.to_move, self.tables)
+            if ref == 0 and self.transpositions:
+                ref = self.find(b.hash)
+                if ref != 0:
+                    self.new_edge(node, ref)
+            if ref != 0 and self.known(&stats_of(self, node)[i], node_at(self, ref)):
+                for _ in range(self.depth):
+                    board_undo(b)
+                self.back_up_known(node_at(self, ref))
+                return SOLVED
         return self.finish_walk(b, found, planes, key)
+
+    cdef void new_edge(self, Node* node, Ref child) noexcept nogil:
+        """Make the next unvisited move of a node, for which there is room, a visited one that leads to a child."""
+        cdef EdgeStat* stat = &stats_of(self, node)[node.n_visited]
+        memset(stat, 0, sizeof(EdgeStat))
+        stat.child = child
+        stat.prior = priors_of(self, node)[node.n_visited]
+        node.n_visited += 1
+        node.head_ready = 0
+        if node_at(self, child).visits > 0:     # known before
+            node_at(self, child).references += 1
+            node_at(self, child).shared = 1
+
+    cdef bint known(self, EdgeStat* stat, Node* child) noexcept nogil:
+        """Whether a node can tell a move that led to it more than the move has heard."""
+        return child.proven != PROVEN_NONE or (child.shared and stat.visits < child.visits)
 
     cdef int finish_walk(self, BoardState* b, int found, float* planes, uint64_t* key) noexcept nogil:
         """Judge the position that the walk came to, after the moves that it forces."""
         if found < 0:
             self.solver_level = 0
+            self.chain_key[0] = b.hash
             found = self.examine(b)
             while found == POSITION_FORCED:
                 self.chain_move[self.chain] = <uint16_t>self.found_move
                 self.chain += 1
                 board_place(b, self.found_move, b.to_move, self.tables)
+                self.chain_key[self.chain] = b.hash
+                if self.transpositions:
+                    self.joined = self.find(b.hash)
+                    if self.joined != 0:
+                        break
                 found = self.examine(b)
             if found == POSITION_OPEN and self.leaf_vcf_nodes > 0 and self.solve_fours(b):
                 found = POSITION_PROVEN
@@ -495,6 +529,11 @@ cdef class Growth(Arena):
             self.pending = True
         for _ in range(self.depth + self.chain):
             board_undo(b)
+        if self.joined != 0:
+            if not self.attach():
+                return FULL
+            self.back_up_known(node_at(self, self.joined))
+            return SOLVED
         if found == POSITION_OPEN:
             return LEAF
         return SOLVED if self.prove_leaf() else FULL
@@ -586,14 +625,17 @@ cdef class Growth(Arena):
     cdef bint attach(self) noexcept nogil:
         """Make the nodes of the walk's end, without moves in the last one; all or nothing.
 
-        Afterwards `path` and `depth` lead to `leaf` through the chain.
+        The last one may be known already (`joined`). Afterwards `path` and `depth` lead to `leaf` through the chain.
         """
         cdef Node* node
-        cdef EdgeStat* stat
+        cdef Ref ref
         cdef int j, i, start = self.depth
         cdef bint ok = True
         for j in range(self.chain + 1):
-            self.path[start + j] = self.leaf if j == 0 and self.leaf != 0 else self.new_node()
+            if j == self.chain and self.joined != 0:
+                self.path[start + j] = self.joined
+            else:
+                self.path[start + j] = self.leaf if j == 0 and self.leaf != 0 else self.new_node()
             if self.path[start + j] == 0:
                 ok = False
             elif j < self.chain:
@@ -613,24 +655,20 @@ cdef class Growth(Arena):
                 return False
         for j in range(self.chain):
             node = node_at(self, self.path[start + j])
-            node.n_legal = node.n_visited = 1
+            node.n_legal = 1
             priors_of(self, node)[0] = 1
             moves_of(self, node)[0] = self.chain_move[j]
-            stat = stats_of(self, node)
-            memset(stat, 0, sizeof(EdgeStat))
-            stat.child = self.path[start + j + 1]
-            stat.prior = 1
+            self.new_edge(node, self.path[start + j + 1])
             self.path_edge[start + j] = 0
         if start == 0:
             self.root = self.path[0]
         elif self.leaf == 0:
-            node = node_at(self, self.path[start - 1])
-            stat = &stats_of(self, node)[node.n_visited]
-            memset(stat, 0, sizeof(EdgeStat))
-            stat.child = self.path[start]
-            stat.prior = priors_of(self, node)[node.n_visited]
-            node.n_visited += 1
-            node.head_ready = 0
+            self.new_edge(node_at(self, self.path[start - 1]), self.path[start])
+        if self.transpositions:
+            for j in range(self.chain + 1):
+                ref = self.path[start + j]
+                if ref != self.leaf and ref != self.joined:
+                    self.enter(ref, self.chain_key[j])
         self.depth += self.chain
         self.leaf = self.path[self.depth]
         return True
@@ -711,6 +749,59 @@ cdef class Growth(Arena):
         node.distance = <uint16_t>distance
         return True
 
+    cdef void withdraw(
+        self, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
+    ) noexcept nogil:
+        """Tell what a node's sums lose without a move, and let the move forget it."""
+        if child.shared:
+            d_weight[0] = -stat.weight
+            d_value[0] = -stat.weight * stat.q
+            d_draw[0] = -stat.weight * <double>stat.draw
+        else:
+            d_weight[0] = -child.weight
+            d_value[0] = child.value_sum
+            d_draw[0] = -child.draw_sum
+        stat.weight = 0
+
+    cdef void carry(
+        self, Node* node, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
+    ) noexcept nogil:
+        """Carry a change of a child's sums over to its node.
+
+        A child that has but one way to it hands on what it got. Of another one, a move takes the mean, as many
+        times as its visits are worth.
+
+        Args:
+            d_weight, d_value, d_draw: in, what was added to the child; out, what was added to the node.
+        """
+        cdef int64_t weight = child.weight
+        cdef double old_value, old_draw, draw
+        draw = child.draw_sum / child.weight if child.weight > 0 else 0.0
+        if not child.shared:
+            stat.q = -node_value(child)
+            d_value[0] = -d_value[0]
+        else:
+            if stat.visits < child.visits and weight > 0:
+                weight = (weight * stat.visits + child.visits // 2) // child.visits
+                if weight < 1:
+                    weight = 1
+            old_value = stat.weight * stat.q
+            old_draw = stat.weight * <double>stat.draw
+            stat.q = -node_value(child)
+            draw = <float>draw
+            d_weight[0] = <int>weight - stat.weight
+            d_value[0] = weight * stat.q - old_value
+            d_draw[0] = weight * draw - old_draw
+        stat.weight = <int32_t>weight
+        stat.draw = <float>draw
+        node.weight += d_weight[0]
+        node.value_sum += d_value[0]
+        node.draw_sum += d_draw[0]
+
+    cdef void back_up_known(self, Node* child) noexcept nogil:
+        """Finish a simulation that came to a node which knows more than the move that led to it."""
+        self.backup(child, child.proven != PROVEN_NONE, 0, 0, 0)
+
     cdef void backup(
         self, Node* leaf, bint changed, int d_weight, double d_value, double d_draw
     ) noexcept nogil:
@@ -718,7 +809,8 @@ cdef class Growth(Arena):
 
         Args:
             leaf: node at the end of the path, already up to date.
-            changed: it has just been proven; then the rest says nothing and is worked out here.
+            changed: it is proven, which the last move of the path does not know yet; then the rest says nothing
+                and is worked out here.
             d_weight, d_value, d_draw: what the simulation added to the node's sums, seen by its side to move.
         """
         cdef Node* child = leaf
@@ -731,33 +823,38 @@ cdef class Growth(Arena):
             node.visits += 1
             stat.visits += 1
             if changed:
+                # The child's sums are as they were before this simulation.
+                if child.proven == PROVEN_WIN:
+                    self.withdraw(stat, child, &d_weight, &d_value, &d_draw)
+                elif child.proven == PROVEN_DRAW:
+                    node.has_draw = 1
+                    if child.shared:
+                        self.withdraw(stat, child, &d_weight, &d_value, &d_draw)
+                        stat.weight = 1 - d_weight
+                        d_weight = 1
+                        d_draw += stat.weight
+                    else:
+                        d_weight = 1
+                        d_value = child.value_sum
+                        d_draw = child.weight + 1 - child.draw_sum
+                        child.weight += 1
+                        child.value_sum = 0
+                        child.draw_sum = child.weight
+                        stat.weight = child.weight
+                    stat.draw = 1
                 stat.proven = <uint8_t>opposite(child.proven)
                 stat.distance = child.distance + 1
                 stat.q = exact_q(stat.proven)
-                # The child's sums are as they were before this simulation.
                 node.settled_prior += stat.prior
-                if stat.proven == PROVEN_LOSS:
-                    d_weight = -child.weight
-                    d_value = -child.value_sum
-                    d_draw = -child.draw_sum
-                elif stat.proven == PROVEN_DRAW:
-                    node.has_draw = 1
-                    d_weight = 1
-                    d_value = -child.value_sum
-                    d_draw = child.weight + 1 - child.draw_sum
-                    child.weight += 1
-                    child.value_sum = 0
-                    child.draw_sum = child.weight
                 changed = self.settle(node, stat)
                 if changed:
                     child = node
                     continue
+                node.weight += d_weight
+                node.value_sum += d_value
+                node.draw_sum += d_draw
             else:
-                stat.q = -node_value(child)
-            d_value = -d_value
-            node.weight += d_weight
-            node.value_sum += d_value
-            node.draw_sum += d_draw
+                self.carry(node, stat, child, &d_weight, &d_value, &d_draw)
             child = node
         self.cramped = 0
         self.simulations += 1

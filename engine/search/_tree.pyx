@@ -50,7 +50,7 @@ cdef class Tree(Growth):
         self.pending = False
         self.unmix_noise()
         self.noise_epsilon = 0
-        self.kept = self.kept_parent = 0
+        self.kept = 0
         if self.root != 0:
             old = self.board.state
             added = (set(), set())
@@ -65,22 +65,22 @@ cdef class Tree(Growth):
                 own, other = added[old.to_move], added[1 - old.to_move]
                 ahead = len(own) - len(other)
                 if fits and ahead == (old.to_move != to.to_move):
-                    self.descend(0, 0, self.root, old.to_move, own, other)
+                    self.descend(self.root, old.to_move, own, other)
         self.board = board.copy()
         if self.kept == 0:
             self.clear()
             self.board = board.copy()
             return 0
         if self.kept != self.root:
-            stats_of(self, node_at(self, self.kept_parent))[self.kept_index].child = 0
-            self.bury(self.root)
+            node_at(self, self.kept).references += 1
+            self.release(self.root)
             self.root = self.kept
         node = node_at(self, self.root)
         if node.moves != 0 and node.n_moves < node.n_legal:
             self.widen(node, self.board.state)
         return node.visits
 
-    cdef void descend(self, Ref parent, int index, Ref ref, int colour, set own, set other):
+    cdef void descend(self, Ref ref, int colour, set own, set other):
         """Find the most visited node behind all the stones, played in turn in any order."""
         cdef Node* node = node_at(self, ref)
         cdef EdgeStat* stats
@@ -88,8 +88,6 @@ cdef class Tree(Growth):
         if not own:     # `other` is empty as well, since the sides take turns
             if self.kept == 0 or node.visits > node_at(self, self.kept).visits:
                 self.kept = ref
-                self.kept_parent = parent
-                self.kept_index = index
             return
         if node.stats == 0:
             return
@@ -97,7 +95,7 @@ cdef class Tree(Growth):
         for i in range(node.n_visited):
             move = moves_of(self, node)[i]
             if move in own and stats[i].child != 0:
-                self.descend(ref, i, stats[i].child, 1 - colour, other, own - {move})
+                self.descend(stats[i].child, 1 - colour, other, own - {move})
 
     def clear(self):
         Arena.clear(self)
@@ -281,7 +279,6 @@ cdef class Tree(Growth):
     def edge_draw(self):
         cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
         cdef EdgeStat* stat
-        cdef Node* child
         out = np.full(n, np.nan)
         cdef double[::1] view = out
         for i in range(node_at(self, self.root).n_visited if n else 0):
@@ -289,8 +286,7 @@ cdef class Tree(Growth):
             if stat.proven != PROVEN_NONE:
                 view[i] = stat.proven == PROVEN_DRAW
             elif stat.child != 0:
-                child = node_at(self, stat.child)
-                view[i] = child.draw_sum / child.weight
+                view[i] = stat.draw
         return out
 
     def edge_proven(self):
@@ -394,7 +390,8 @@ cdef class Tree(Growth):
         cdef Node* node = node_at(self, self.root)
         cdef EdgeStat* stat
         cdef Node* child = NULL
-        cdef int i = self.find_move(node, point)
+        cdef int d_weight, i = self.find_move(node, point)
+        cdef double d_value, d_draw
         if i < 0:
             raise ValueError(f"point {point} is no move of the root")
         if i == node.n_visited:
@@ -411,16 +408,17 @@ cdef class Tree(Growth):
             child.distance = <uint16_t>(distance - 1)
         stat.distance = <uint16_t>distance
         if stat.proven == PROVEN_NONE:
+            if proven == PROVEN_LOSS:
+                node.settled_prior += stat.prior
+                if child != NULL:
+                    self.withdraw(stat, child, &d_weight, &d_value, &d_draw)
+                    node.weight += d_weight
+                    node.value_sum += d_value
+                    node.draw_sum += d_draw
             stat.proven = <uint8_t>proven
             stat.q = exact_q(proven)
             if child != NULL:
                 child.proven = <uint8_t>opposite(proven)
-            if proven == PROVEN_LOSS:
-                node.settled_prior += stat.prior
-                if child != NULL:
-                    node.weight -= child.weight
-                    node.value_sum += child.value_sum
-                    node.draw_sum -= child.draw_sum
         self.settle(node, stat)
         return 0
 
@@ -448,13 +446,21 @@ cdef class Tree(Growth):
         self.depth_max = 0
 
     def signature(self):
-        return self.digest(self.root, 0) if self.root != 0 else 0
+        if self.root == 0:
+            return 0
+        h = self.digest(self.root, 0)
+        self.unmark(self.root)
+        return h
 
     cdef uint64_t digest(self, Ref ref, uint64_t h) noexcept nogil:
+        """Mix a node and, the first time, what lies below it into `h`; leaves marks behind."""
         cdef Node* node = node_at(self, ref)
         cdef EdgeStat* stats
         cdef uint64_t bits
         cdef int i
+        if node.mark:
+            return mix64(h ^ node.key)
+        node.mark = 1
         memcpy(&bits, &node.value_sum, sizeof(double))
         h = mix64(h ^ bits ^ (<uint64_t>node.visits << 32) ^ <uint64_t>node.weight)
         h = mix64(h + node.proven + (<uint64_t>node.distance << 8) + (<uint64_t>node.n_visited << 32))
@@ -466,13 +472,26 @@ cdef class Tree(Growth):
                     h = self.digest(stats[i].child, h)
         return h
 
+    cdef void unmark(self, Ref ref) noexcept nogil:
+        cdef Node* node = node_at(self, ref)
+        cdef int i
+        node.mark = 0
+        for i in range(node.n_visited):
+            ref = stats_of(self, node)[i].child
+            if ref != 0 and node_at(self, ref).mark:
+                self.unmark(ref)
+
     def dump(self, max_nodes=1_000_000):
         cdef Node* node
         cdef int i
         out = []
+        seen = set()
         stack = [((), self.root)] if self.root != 0 else []
         while stack and len(out) < max_nodes:
             path, ref = stack.pop()
+            if ref in seen:
+                continue
+            seen.add(ref)
             node = node_at(self, ref)
             edges = [
                 (moves_of(self, node)[i], stats_of(self, node)[i].visits) for i in range(node.n_visited)

@@ -32,6 +32,8 @@ class SearchParams:
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
     memory)"""
+    transpositions: bool = True
+    """Whether positions reached by moves in another order share a node (tuned: training/RUNS.md)."""
     leaf_vcf_nodes: int = 60
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
     numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""

@@ -1,8 +1,8 @@
 """PUCT with proven results as a plain Python tree: the naive twin of `engine.search._tree`.
 
-It does the same float operations in the same order, so both trees must be equal node for node. There is no
-arena, no solver and no reuse here; forced moves are found by trying every move. The meaning of all constants
-stands in `engine.search.params`.
+It does the same float operations in the same order, so both trees must be equal node for node, positions that
+moves reach in another order included. There is no arena, no solver and no reuse here; forced moves are found
+by trying every move. The meaning of all constants stands in `engine.search.params`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class Edge:
     q: float = 0.0
     proven: int = 0
     distance: int = 0
+    weight: int = 0
+    draw: float = 0.0
 
 
 @dataclass
@@ -70,6 +72,7 @@ class Node:
     legal: int = 0
     settled_prior: float = 0.0
     has_draw: bool = False
+    shared: bool = False
     unvisited: dict[int, float] = field(default_factory=dict)
     """Prior by point, without those that are not stored."""
     tail: dict[int, float] = field(default_factory=dict)
@@ -77,7 +80,7 @@ class Node:
     edges: list[Edge] = field(default_factory=list)
 
     def value(self) -> float:
-        q = self.value_sum / self.weight
+        q = self.value_sum / self.weight if self.weight else 0.0
         return q if q > 0 or not self.has_draw else 0.0
 
 
@@ -89,6 +92,8 @@ class Twin:
         self.judge = judge
         self.params = params
         self.root: Node | None = None
+        self.nodes: dict[int, Node] = {}
+        """By the hash of the position; stays empty without transpositions."""
 
     def simulate(self) -> bool:
         """Do one simulation; False if there is nothing left to do."""
@@ -99,24 +104,33 @@ class Twin:
         node = self.root
         while node is not None:
             edge = self._choose(node)
-            if isinstance(edge, Edge):
-                path.append((node, edge))
-                board.place(edge.move)
-                node = edge.child
-            else:
-                path.append((node, self._new_edge(node, edge)))
+            if not isinstance(edge, Edge):
                 board.place(edge)
-                node = None
+                edge = self._new_edge(node, edge, self.nodes.get(board.hash))
+                fresh = not edge.child.shared
+            else:
+                board.place(edge.move)
+                fresh = False
+            path.append((node, edge))
+            node = None if fresh else edge.child
+            if node is not None and (node.proven or (node.shared and edge.visits < node.visits)):
+                self._backup(path, node, bool(node.proven), (0, 0.0, 0.0))
+                return True
         leaf = path[-1][1].child if path else Node()
         if self.root is None:
             self.root = leaf
+        self._enter(board, leaf)
         moves, proof = self._examine(board)
         while proof is None and len(moves) == 1 and board.five_points(1 - board.to_move):
             leaf.unvisited, leaf.legal = {moves[0]: 1.0}, 1
-            edge = self._new_edge(leaf, moves[0])
-            path.append((leaf, edge))
             board.place(moves[0])
+            edge = self._new_edge(leaf, moves[0], self.nodes.get(board.hash))
+            path.append((leaf, edge))
             leaf = edge.child
+            if leaf.shared:
+                self._backup(path, leaf, bool(leaf.proven), (0, 0.0, 0.0))
+                return True
+            self._enter(board, leaf)
             moves, proof = self._examine(board)
         leaf.visits += 1
         if proof is not None:
@@ -173,8 +187,14 @@ class Twin:
         node.unvisited = {m: priors[m] for m in stored}
         node.tail = {m: tail_prior for m in moves if m not in stored}
 
-    def _new_edge(self, node: Node, move: int) -> Edge:
-        edge = Edge(move, node.unvisited.pop(move), Node())
+    def _enter(self, board: Board, node: Node) -> None:
+        if self.params.transpositions:
+            self.nodes[board.hash] = node
+
+    def _new_edge(self, node: Node, move: int, known: Node | None) -> Edge:
+        if known is not None:
+            known.shared = True
+        edge = Edge(move, node.unvisited.pop(move), known or Node())
         node.edges.append(edge)
         return edge
 
@@ -215,27 +235,57 @@ class Twin:
             node.visits += 1
             edge.visits += 1
             if changed:
+                if child.proven == WIN:
+                    weight, value, draw = self._withdraw(edge, child)
+                elif child.proven == DRAW:
+                    node.has_draw = True
+                    if child.shared:
+                        weight, value, draw = self._withdraw(edge, child)
+                        edge.weight, weight = 1 - weight, 1
+                        draw += edge.weight
+                    else:
+                        weight, value, draw = 1, child.value_sum, child.weight + 1 - child.draw_sum
+                        child.weight += 1
+                        child.value_sum, child.draw_sum = 0.0, float(child.weight)
+                        edge.weight = child.weight
+                    edge.draw = 1.0
                 edge.proven, edge.distance = OPPOSITE[child.proven], child.distance + 1
                 edge.q = EXACT_Q[edge.proven]
                 node.settled_prior = as_float32(node.settled_prior + edge.prior)
-                if edge.proven == LOSS:
-                    weight, value, draw = -child.weight, -child.value_sum, -child.draw_sum
-                elif edge.proven == DRAW:
-                    node.has_draw = True
-                    weight, value, draw = 1, -child.value_sum, child.weight + 1 - child.draw_sum
-                    child.weight += 1
-                    child.value_sum, child.draw_sum = 0.0, float(child.weight)
                 changed = self._settle(node, edge)
                 if changed:
                     child = node
                     continue
             else:
-                edge.q = -child.value()
-            value = -value
+                weight, value, draw = self._carry(edge, child, (weight, value, draw))
             node.weight += weight
             node.value_sum += value
             node.draw_sum += draw
             child = node
+
+    @staticmethod
+    def _withdraw(edge: Edge, child: Node) -> tuple[int, float, float]:
+        """Return what a node's sums gain when a move stops to count."""
+        if child.shared:
+            weight = edge.weight
+            edge.weight = 0
+            return -weight, -weight * edge.q, -weight * edge.draw
+        edge.weight = 0
+        return -child.weight, child.value_sum, -child.draw_sum
+
+    @staticmethod
+    def _carry(edge: Edge, child: Node, delta: tuple[int, float, float]) -> tuple[int, float, float]:
+        """Return what a node's sums gain when those of its child have changed."""
+        mean_draw = child.draw_sum / child.weight if child.weight else 0.0
+        if not child.shared:
+            edge.q, edge.weight, edge.draw = -child.value(), child.weight, as_float32(mean_draw)
+            return delta[0], -delta[1], delta[2]
+        weight = child.weight
+        if edge.visits < child.visits and weight > 0:
+            weight = max(1, (weight * edge.visits + child.visits // 2) // child.visits)
+        old_weight, old_value, old_draw = edge.weight, edge.weight * edge.q, edge.weight * edge.draw
+        edge.q, edge.weight, edge.draw = -child.value(), weight, as_float32(mean_draw)
+        return weight - old_weight, weight * edge.q - old_value, weight * edge.draw - old_draw
 
     def _settle(self, node: Node, edge: Edge) -> bool:
         if edge.proven == WIN:
@@ -252,8 +302,12 @@ class Twin:
         out."""
         out: list[tuple[object, ...]] = []
         stack: list[tuple[tuple[int, ...], Node]] = [] if self.root is None else [((), self.root)]
+        seen: set[int] = set()
         while stack:
             path, node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
             edges = tuple((e.move, e.visits) for e in node.edges)
             out.append((path, node.visits, node.weight, node.value_sum, node.proven, node.distance, edges))
             stack.extend(((*path, e.move), e.child) for e in reversed(node.edges))

@@ -42,7 +42,8 @@ def simulate(tree: Tree, oracle: Oracle, move: int, good: int | None = None) -> 
 
 
 def expanded(oracle: Oracle, stones=((40, 0), (41, 1))) -> Tree:
-    tree = Tree(SearchParams(leaf_vcf_nodes=0), 4 << 20)
+    # `simulate` gives a position another value behind another root move, so positions must not be shared.
+    tree = Tree(SearchParams(leaf_vcf_nodes=0, transpositions=False), 4 << 20)
     tree.set_root(Board.from_stones(9, 9, 0, list(stones)))
     simulate(tree, oracle, -1)
     return tree
