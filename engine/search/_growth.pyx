@@ -518,7 +518,7 @@ cdef class Growth(Arena):
                 if self.transpositions:
                     self.joined = self.find(b.hash)
                     if self.joined != 0:
-                        break
+                        break   # held below: taking memory may free what only dead nodes refer to
                 found = self.examine(b)
             if found == POSITION_OPEN and self.leaf_vcf_nodes > 0 and self.solve_fours(b):
                 found = POSITION_PROVEN
@@ -530,8 +530,11 @@ cdef class Growth(Arena):
         for _ in range(self.depth + self.chain):
             board_undo(b)
         if self.joined != 0:
+            node_at(self, self.joined).references += 1
             if not self.attach():
+                self.release(self.joined)
                 return FULL
+            self.release(self.joined)
             self.back_up_known(node_at(self, self.joined))
             return SOLVED
         if found == POSITION_OPEN:

@@ -223,6 +223,12 @@ class Tree(Growth):
     def memory_bytes(self, value: int) -> None: ...
     def signature(self) -> int:
         """64-bit digest of the whole tree: moves, visits, values, proofs."""
+    def check(self) -> None:
+        """Look at every node, for tests.
+
+        Raises:
+            AssertionError: a node is to be freed, has fewer references than ways lead to it, or cannot be found.
+        """
     def dump(self, max_nodes: int = 1_000_000) -> list[tuple[object, ...]]:
         """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move,
         visits), ...))."""

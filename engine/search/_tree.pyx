@@ -481,6 +481,37 @@ cdef class Tree(Growth):
             if ref != 0 and node_at(self, ref).mark:
                 self.unmark(ref)
 
+    def check(self):
+        cdef Node* node
+        cdef Ref ref
+        cdef int i
+        ways = {self.root: 1}
+        dead = set()
+        ref = self.dead
+        while ref != 0:
+            dead.add(ref)
+            ref = <Ref>node_at(self, ref).visits
+        stack = [self.root] if self.root != 0 else []
+        while stack:
+            ref = stack.pop()
+            node = node_at(self, ref)
+            if ref in dead:
+                raise AssertionError(f"node {ref} is about to be freed")
+            if node.key != 0 and self.find(node.key) != ref:
+                raise AssertionError(f"node {ref} cannot be found by its position")
+            if node.n_visited > node.stats_room or node.n_visited > node.n_moves > node.n_legal:
+                raise AssertionError(f"node {ref} has {node.n_visited} edges of {node.n_moves} moves")
+            for i in range(node.n_visited):
+                child = stats_of(self, node)[i].child
+                if child == 0:
+                    continue
+                if child not in ways:
+                    stack.append(child)
+                ways[child] = ways.get(child, 0) + 1
+        for ref, count in ways.items():
+            if ref != 0 and node_at(self, ref).references < count:
+                raise AssertionError(f"node {ref}: {node_at(self, ref).references} references of {count}")
+
     def dump(self, max_nodes=1_000_000):
         cdef Node* node
         cdef int i
