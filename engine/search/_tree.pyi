@@ -227,7 +227,7 @@ class Tree(Growth):
         """Look at every node, for tests.
 
         Raises:
-            AssertionError: a node is to be freed, has fewer references than ways lead to it, or cannot be found.
+            AssertionError: a node is to be freed, has fewer references than moves to it, or cannot be found.
         """
     def dump(self, max_nodes: int = 1_000_000) -> list[tuple[object, ...]]:
         """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move,

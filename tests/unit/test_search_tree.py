@@ -694,8 +694,8 @@ def test_shared_nodes_live_as_long_as_somebody_needs_them() -> None:
 
 
 def test_a_node_that_only_dead_ones_know_is_found_behind_a_forced_move() -> None:
-    """Black's four and its block before or behind two quiet moves. The first order is on its way to be freed when
-    the second one finds its last node, and making nodes for the forced moves frees more of it."""
+    """Black's four and its block before or behind two quiet moves. The first order is on its way to be freed
+    when the second one finds its last node, and making nodes for the forced moves frees more of it."""
     four, quiet, answer = 4 * 9 + 6, 1 * 9 + 1, 1 * 9 + 7
     board = put(Board(9), "3,4 2,4 4,4 8,8 5,4 0,8")
     tree = Tree(SearchParams(leaf_vcf_nodes=0, edge_cap=0))
