@@ -142,8 +142,12 @@ class Crew:
                 try:
                     message = busy[index].recv()
                 except (EOFError, OSError) as error:
+                    self._processes[index].join(1)  # the pipe closes a moment before the code is known
                     code = self._processes[index].exitcode
-                    raise WorkerError(f"self-play worker {index} ended unexpectedly ({code})") from error
+                    raise WorkerError(
+                        f"self-play worker {index} ended unexpectedly (exit code {code}); "
+                        "the same command goes on from the last cycle"
+                    ) from error
                 if message[0] == "error":
                     raise WorkerError(f"self-play worker {index} failed:\n{message[1]}")
                 yield index, message

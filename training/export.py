@@ -280,9 +280,14 @@ def card_text(model: Network, name: str, net_id: str, origin: Origin, difference
 | {small} | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
 {d["int8_utility"]:.4f} on average, {d["int8_utility_worst"]:.3f} at worst |
 
-**Data.** {origin.data}
+{paragraphs(origin.data, origin.strength, origin.limits)}"""
 
-**Strength.** {origin.strength}
 
-**Limits.** {origin.limits}
+def paragraphs(data: str, strength: str, limits: str) -> str:
+    """Return the end of a card: what stands below its table."""
+    return f"""**Data.** {data}
+
+**Strength.** {strength}
+
+**Limits.** {limits}
 """

@@ -1,9 +1,11 @@
 """Make the net of a run the one that ships: export it with a card that says what is known about it.
 
     python -m training.ship runs/mine --name mine-4x32 --strength "..." --limits "..." --default
+    python -m training.ship runs/mine --export c000012 --name mine-4x32 --strength "..." --default
 
 The averaged weights of the run's newest checkpoint are exported and compared with torch once more; a net that
-does not compute the same is refused. The newest records calibrate it.
+does not compute the same is refused. The newest records calibrate it. With `--export` a file that the run
+exported before, the one that was measured, gets its name and card instead; its weights stay what they are.
 """
 
 from __future__ import annotations
@@ -15,15 +17,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import onnx
+
 from training.checkpoint import CheckpointError
 from training.config import ConfigError
-from training.export import Exported, ExportError, Origin
+from training.export import Exported, ExportError, Origin, paragraphs
 from training.learner import Learner
 from training.loop import State
 from training.records import write_atomically
 from training.run_config import RunConfig, make_config, read_stored
 
 NETS = Path(__file__).resolve().parent.parent / "engine" / "nets"
+DESCRIPTION = "Learned from zero by self-play; no games, moves or weights from elsewhere."
 
 
 def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device: str = "cpu") -> Exported:
@@ -52,12 +57,47 @@ def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device
     return learner.export(out, name, _origin(config, learner, state, strength, limits))
 
 
+def ship_export(run_dir: Path, export: str, out: Path, name: str, strength: str, limits: str) -> Path:
+    """Copy an export of a run under another name, with a card of its own.
+
+    Args:
+        run_dir: of the run.
+        export: name of the export in the run's `nets`, as `c000012`.
+        out, name, strength, limits: as for `ship`.
+
+    Returns:
+        The file to play with on a CPU.
+
+    Raises:
+        ConfigError: the run has no such export.
+    """
+    files = sorted((run_dir / "nets").glob(f"{export}.*.onnx"))
+    card = run_dir / "nets" / f"{export}.md"
+    if not files or not card.is_file():
+        raise ConfigError(f"{run_dir}: no export {export} there")
+    out.mkdir(parents=True, exist_ok=True)
+    old_id = new_id = ""
+    for file in files:
+        model = onnx.load_from_string(file.read_bytes())
+        metadata = {entry.key: entry.value for entry in model.metadata_props}
+        old_id, new_id = metadata["net_id"], f"{name}-{metadata['net_id'].rpartition('-')[2]}"
+        metadata |= {"net_id": new_id, "description": DESCRIPTION}
+        onnx.helper.set_model_props(model, metadata)
+        write_atomically(out / f"{name}{file.name.removeprefix(export)}", model.SerializeToString())
+    table = card.read_text(encoding="utf-8").partition("| | |")[2].partition("**Data.**")[0]
+    table = table.replace(old_id, new_id)
+    data = f"Export {export} of the run {run_dir.name}. `training/RUNS.md` has the runs with their commands."
+    text = f"# {name}\n\n{DESCRIPTION}\n\n| | |{table}{paragraphs(data, strength, limits)}"
+    write_atomically(out / f"{name}.md", text.encode())
+    return out / f"{name}{files[-1].name.removeprefix(export)}"  # int8 where there is one: f comes before i
+
+
 def _origin(config: RunConfig, learner: Learner, state: State, strength: str, limits: str) -> Origin:
     return Origin(
         training_steps=learner.batches,
         games=learner.window.games_seen,
         positions=learner.window.seen,
-        description="Learned from zero by self-play; no games, moves or weights from elsewhere.",
+        description=DESCRIPTION,
         data=f"{learner.window.games_seen:,} games of self-play, of which {state.games:,} in its last run "
         f"({state.elapsed_s / 3600:.1f} hours), with Gumbel root search of {config.play.simulations} "
         "simulations. `training/RUNS.md` has the runs with their commands.",
@@ -77,6 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, help="folder of the run")
     parser.add_argument("--name", required=True, help="of the files")
+    parser.add_argument("--export", help="an export in the run's nets, instead of the newest checkpoint")
     parser.add_argument("--out", type=Path, default=NETS, help="folder of the files (engine/nets)")
     for field in dataclasses.fields(Origin):
         if field.name in ("strength", "limits"):
@@ -84,13 +125,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--default", action="store_true", help="make it the net that the brain plays with")
     args = parser.parse_args(arguments)
     try:
-        exported = ship(args.run, args.out, args.name, args.strength, args.limits)
+        if args.export:
+            file = ship_export(args.run, args.export, args.out, args.name, args.strength, args.limits)
+            said = str(file)
+        else:
+            exported = ship(args.run, args.out, args.name, args.strength, args.limits)
+            file, said = exported.fastest, f"{exported.fastest} ({exported.net_id}): {exported.differences}"
         if args.default:
-            write_atomically(args.out / "default.txt", f"{exported.fastest.name}\n".encode())
+            write_atomically(args.out / "default.txt", f"{file.name}\n".encode())
     except (ConfigError, CheckpointError, ExportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{exported.fastest} ({exported.net_id}): {exported.differences}")
+    print(said)
     return 0
 
 

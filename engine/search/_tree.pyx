@@ -176,6 +176,8 @@ cdef class Tree(Growth):
         cdef float wdl[3]
         cdef BoardState* b
         self.need_root()
+        if net.net.x == NULL:
+            raise ValueError("line net: not built")
         b = self.board.state
         self.tables = TABLES_ALL
         self.threes = self.tree_vct_nodes > 0

@@ -13,8 +13,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from engine.evaluator.check import canary_batches
+from engine.evaluator.onnx import OnnxEvaluator
 from training.match import main as match_main
 from training.records import list_shards, read_shard
 from training.ship import main as ship_main
@@ -65,6 +68,18 @@ def test_a_line_net_goes_through_the_loop(tmp_path):
     out = tmp_path / "shipped"
     assert ship_main([str(tmp_path), "--name", "tiny", "--out", str(out), "--default"]) == 0
     assert (out / "default.txt").read_text() == "tiny.fp32.onnx\n"
+    export = json.loads((tmp_path / "best.json").read_text())["net"]
+    again = ["--export", export, "--name", "named", "--strength", "Was measured.", "--out", str(out)]
+    assert ship_main([str(tmp_path), *again]) == 0
+    nets = [OnnxEvaluator(path) for path in (tmp_path / "best.fp32.onnx", out / "named.fp32.onnx")]
+    ids = [net.metadata["net_id"] for net in nets]
+    assert ids[0].startswith(export) and ids[1] == ids[0].replace(export, "named")
+    planes, keys = next(canary_batches())
+    np.testing.assert_array_equal(*(net.evaluate(planes, keys)[0] for net in nets))
+    card = (out / "named.md").read_text()
+    assert card.startswith("# named\n") and ids[1] in card and ids[0] not in card
+    assert "Was measured." in card and "not measured" not in card
+    assert ship_main([str(tmp_path), "--export", "c999999", "--name", "named", "--out", str(out)]) == 1
 
 
 def test_the_loop_learns_from_zero(tmp_path):

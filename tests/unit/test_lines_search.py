@@ -71,3 +71,5 @@ def test_without_a_net_or_a_root_there_is_nothing_to_run():
     tree.set_root(Board(9))
     with pytest.raises(TypeError):
         tree.run_net(1, None)
+    with pytest.raises(ValueError, match="not built"):
+        tree.run_net(1, LineNet.__new__(LineNet))
