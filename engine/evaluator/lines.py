@@ -52,7 +52,8 @@ class LineEvaluator:
         try:
             table = codebook(*(weights.pop(name) for name in _TABLE_INPUTS))
             scale = max(float(np.abs(table).max()), 1e-6) / _TABLE_LIMIT
-            weights["codebook"] = np.rint(table / scale).astype(np.int16)
+            table /= np.float32(scale)
+            weights["codebook"] = np.rint(table, out=table).astype(np.int16)
             weights["codebook_scale"] = np.float32(scale)
             self.line_net = LineNet(weights, int(self.metadata["pooled"]))
         except (KeyError, ValueError) as error:
@@ -75,7 +76,9 @@ class LineEvaluator:
 
 
 def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Array:
-    """Return the rows of all pairs of sides, float32 [S * S, D]: left x 364 + right.
+    """Return the rows of all pairs of sides, float32 [S * (S + 1) / 2, D].
+
+    A pair in either order has one row: that of `h` and `l`, `l` not above `h`, stands at h * (h + 1) / 2 + l.
 
     Args:
         sides: vectors of the sides, float32 [S, E].
@@ -83,14 +86,13 @@ def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Arr
         out: of the last one, float32 [E, D].
     """
     count = len(sides)
-    table = np.empty((count, count, out.shape[1]), np.float32)
-    for i in range(0, count, _TABLE_STEP):  # rows from their own columns on: the table is symmetric
-        rows = slice(i, min(i + _TABLE_STEP, count))
-        hidden = np.maximum(sides[rows, None] + sides[None, i:], 0)
+    table = np.empty((count * (count + 1) // 2, out.shape[1]), np.float32)
+    for i in range(0, count, _TABLE_STEP):
+        end = min(i + _TABLE_STEP, count)
+        hidden = np.maximum(sides[i:end, None] + sides[None, :end], 0)
         hidden = np.maximum(hidden.reshape(-1, len(middle)) @ middle + middle_bias, 0)
-        found = (hidden @ out).reshape(-1, count - i, out.shape[1])
-        below = np.tril_indices(len(found), -1)  # pairs that were computed twice may differ in the last bit
-        found[below] = found[below[::-1]]
-        table[rows, i:] = found
-        table[i:, rows] = found.swapaxes(0, 1)
-    return table.reshape(count * count, -1)
+        found = (hidden @ out).reshape(end - i, end, out.shape[1])
+        for high in range(i, end):
+            begin = high * (high + 1) // 2
+            table[begin : begin + high + 1] = found[high - i, : high + 1]
+    return table

@@ -85,6 +85,15 @@ def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: 
     np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=1e-4)
 
 
+def test_a_codebook_may_come_with_a_row_a_pair() -> None:
+    weights = random_weights(3, 16, 1, 8, 8, 8)
+    high, low = np.tril_indices(IDS)
+    half = {**weights, "codebook": weights["codebook"].reshape(IDS, IDS, 16)[high, low]}
+    planes = random_planes(5, 15, 15)[None]
+    for full, short in zip(*(evaluate(LineNet(w, 0), planes) for w in (weights, half)), strict=True):
+        np.testing.assert_array_equal(full, short)
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled", "policy", "value", "hidden", "top"),

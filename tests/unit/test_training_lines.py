@@ -71,11 +71,14 @@ def test_rows_are_those_of_a_walk_along_each_line(width, height):
                 assert found[y, x].tolist() == want
 
 
-def test_the_table_is_symmetric_and_what_forward_adds_up(model):
+def test_the_table_has_a_row_a_pair_and_is_what_forward_adds_up(model):
     weights = line_weights(model)
-    table = codebook(weights["sides"], weights["middle"], weights["middle_bias"], weights["out"])
-    square = table.reshape(SIDES, SIDES, -1)
-    assert np.array_equal(square, square.swapaxes(0, 1))
+    half = codebook(weights["sides"], weights["middle"], weights["middle_bias"], weights["out"])
+    high, low = np.tril_indices(SIDES)
+    assert len(half) == len(high)
+    square = np.empty((SIDES, SIDES, half.shape[1]), np.float32)
+    square[high, low] = square[low, high] = half
+    table = square.reshape(SIDES * SIDES, -1)
     planes = torch.from_numpy(POSITIONS[1])
     with torch.no_grad():
         want = model.stem(planes).numpy()
