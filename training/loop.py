@@ -240,10 +240,10 @@ class Run:
         name = f"c{cycle:06d}"
         origin = Origin(
             training_steps=self.learner.batches,
-            games=self.state.games,
-            positions=self.state.positions,
+            games=self.learner.window.games_seen,
+            positions=self.learner.window.seen,
             description=f"Cycle {cycle} of the run {self.run_dir.name}",
-            data=f"Self-play from zero: {self.state.games} games, {self.state.positions} positions.",
+            data=f"{self.learner.window.games_seen:,} games of self-play, {self.state.games:,} in this run.",
             sizes=self.config.side_range(),
             rules=tuple(rule for rule, _ in self.config.mix(False).rules),
         )

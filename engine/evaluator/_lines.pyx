@@ -66,25 +66,16 @@ def _in_steps(name, size, low, high):
 
 
 def _codebook(weights):
-    """Return the codebook, without the rows that stand twice in a full one, int16 [364 * 365 / 2, C]."""
+    """Return the codebook, checked, int16 [364 * 365 / 2, C]."""
     if "codebook" not in weights:
         raise ValueError("line net: weights lack 'codebook'")
     book = np.asarray(weights["codebook"])
     if book.dtype != np.int16:
         raise ValueError(f"line net: 'codebook' is {book.dtype}, not int16")
-    half = LINES_IDS * (LINES_IDS + 1) // 2
-    if book.ndim != 2 or book.shape[0] not in (LINES_IDS * LINES_IDS, half):
-        raise ValueError(
-            f"line net: 'codebook' has shape {list(book.shape)}, not [{LINES_IDS * LINES_IDS}, C] or [{half}, C]")
-    channels = _in_steps("channels", book.shape[1], MIN_CHANNELS, MAX_CHANNELS)
-    if book.shape[0] == half:
-        return book
-    pairs = book.reshape(LINES_IDS, LINES_IDS, channels)
-    high, low = np.tril_indices(LINES_IDS)
-    kept = pairs[high, low]
-    if not np.array_equal(kept, pairs[low, high]):
-        raise ValueError("line net: 'codebook' is not symmetric: rows (l, r) and (r, l) differ")
-    return kept
+    if book.ndim != 2 or book.shape[0] != LINES_ROWS:
+        raise ValueError(f"line net: 'codebook' has shape {list(book.shape)}, not [{LINES_ROWS}, any]")
+    _in_steps("channels", book.shape[1], MIN_CHANNELS, MAX_CHANNELS)
+    return book
 
 
 def _local_sums(plane_weight):
@@ -114,9 +105,8 @@ cdef class LineNet:
     """A net of weights that judges positions.
 
     Args:
-        weights: arrays by name, float32 unless told otherwise: codebook int16 [364 * 365 / 2, C] (that of
-            sides h >= l at h * (h + 1) / 2 + l) or [364 * 364, C] (symmetric in left and right),
-            codebook_scale [], plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C],
+        weights: arrays by name, float32 unless told otherwise: codebook int16 [364 * 365 / 2, C] (the row of
+            sides h and l, h >= l, whichever is left, at h * (h + 1) / 2 + l), codebook_scale [], plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C],
             pw [N, C, C] (in, out), pw_bias [N, C], pool_weight [3C, C], pool_bias [C], policy_in [C, P],
             policy_bias [P], policy_out [P], value_in [C, V], value_bias [V], hidden_w [3V, D], hidden_b [D],
             out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept.

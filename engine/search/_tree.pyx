@@ -501,7 +501,7 @@ cdef class Tree(Growth):
                 raise AssertionError(f"node {ref} is about to be freed")
             if node.key != 0 and self.find(node.key) != ref:
                 raise AssertionError(f"node {ref} cannot be found by its position")
-            if node.n_visited > node.stats_room or node.n_visited > node.n_moves > node.n_legal:
+            if node.n_visited > min(node.stats_room, node.n_moves) or node.n_moves > node.n_legal:
                 raise AssertionError(f"node {ref} has {node.n_visited} edges of {node.n_moves} moves")
             for i in range(node.n_visited):
                 child = stats_of(self, node)[i].child

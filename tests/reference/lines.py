@@ -45,7 +45,8 @@ def codebook_sum(codebook: Array, digits: Array) -> Array:
         for x in range(width):
             for dx, dy in DIRECTIONS:
                 left, right = side_id(digits, x, y, -dx, -dy), side_id(digits, x, y, dx, dy)
-                out[y, x] += codebook[left * IDS + right]
+                high, low = max(left, right), min(left, right)
+                out[y, x] += codebook[high * (high + 1) // 2 + low]
     return out
 
 
