@@ -69,7 +69,7 @@ cdef class Arena:
     cdef Ref root
     cdef int64_t n_nodes
     cdef Ref* buckets               # heads of the lists of nodes with like keys
-    cdef int64_t n_buckets, n_keyed # a power of two or 0; nodes in the lists
+    cdef int64_t n_buckets, n_keyed  # a power of two or 0; nodes in the lists
     cdef int common_units           # size of the latest block of moves
     cdef int cramped                # simulations that failed for lack of memory since the last success
 

@@ -2,8 +2,8 @@
 """The tree's memory.
 
 Nodes make a graph: moves in another order lead to the same node (`find`), which lives as long as a move or the root
-refers to it. The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1): what
-is left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
+refers to it. The arena hands out 16-byte units from chunks; freed blocks go to lists by size. A new root costs O(1):
+what is left behind is buried as a whole and freed bit by bit when room is needed. When the arena is full, the least
 visited grandchildren are stripped; when only fragments are left, everything below the root's children goes.
 """
 from libc.stdint cimport int64_t, uint16_t, uint64_t
