@@ -107,7 +107,8 @@ cdef class LineNet:
     Args:
         weights: arrays by name, float32 unless told otherwise: codebook int16 [364 * 365 / 2, C] (the row of
             sides h and l, h >= l, whichever is left, at h * (h + 1) / 2 + l), codebook_scale [],
-            plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C], pool_weight [3C, C], pool_bias [C], policy_in [C, P],
+            plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C],
+            pool_weight [3C, C], pool_bias [C], policy_in [C, P],
             policy_bias [P], policy_out [P], value_in [C, V], value_bias [V], hidden_w [3V, D], hidden_b [D],
             out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept.
         pooled: the block with global pooling, or -1.
