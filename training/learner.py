@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -235,16 +235,29 @@ class Learner:
         positions = [self.window.draw(rng, _CALIBRATION_BATCH).planes for _ in range(_CALIBRATION_BATCHES)]
         return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
 
-    def adopt(self, path: Path) -> None:
+    def adopt(self, sources: Mapping[Path, float]) -> None:
         """Begin with the averaged weights of a checkpoint, of this net or one with fewer blocks.
 
+        Several make a mean, which is of use only where one began with the weights of the other and did not go
+        far ("Robust fine-tuning of zero-shot models", https://arxiv.org/abs/2109.01903).
+
+        Args:
+            sources: checkpoints and their shares, all above 0; they need not sum to 1.
+
         Raises:
-            checkpoint.CheckpointError: damaged, or made for other planes.
-            ValueError: its net cannot be grown into this one.
+            checkpoint.CheckpointError: one is damaged, or made for other planes.
+            ValueError: a net cannot be grown into this one.
         """
-        grown = grow(load_averaged(path)[0], self.config.net)
+        total, state = sum(sources.values()), self.model.state_dict()
+        grown = [grow(load_averaged(path)[0], self.config.net).state_dict() for path in sources]
+        for name, value in state.items():
+            parts = zip(grown, sources.values(), strict=True)
+            if value.is_floating_point():
+                state[name] = sum((g[name] * (s / total) for g, s in parts), torch.zeros_like(grown[0][name]))
+            else:
+                state[name] = grown[0][name]
         for mine in (self.model, self.averaged):
-            mine.load_state_dict(grown.state_dict())
+            mine.load_state_dict(state)
 
     def save(self) -> Path:
         """Write a checkpoint atomically and return its path.

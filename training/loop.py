@@ -19,7 +19,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class Run:
         run_dir: Path,
         stopped: Callable[[], bool],
         display: Display,
-        weights: Path | None = None,
+        weights: Mapping[Path, float] | None = None,
     ) -> None:
         """Open or continue a run.
 
@@ -72,7 +72,7 @@ class Run:
             run_dir: made when missing.
             stopped: asked often; when true the run saves and returns.
             display: progress for people.
-            weights: checkpoint that a new run begins with; see `Learner.adopt`.
+            weights: checkpoints that a new run begins with, and their shares; see `Learner.adopt`.
 
         Raises:
             ValueError: a GPU was asked for by name and there is none.
@@ -102,7 +102,7 @@ class Run:
             )
         elif weights:
             self.learner.adopt(weights)
-        self._adopted = weights
+        self._adopted = bool(weights)
         self.learner.refresh()
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 import signal
 import sys
@@ -52,9 +53,11 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--weights",
-        type=Path,
-        metavar="RUN",
-        help="begin with the weights of another run, whose net has as many blocks or fewer; with --records",
+        metavar="RUN[=SHARE]",
+        action="append",
+        default=[],
+        help="begin with the weights of another run, whose net has as many blocks or fewer; with --records; "
+        "repeatable: the mean of runs that began with one another's weights",
     )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
     parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
@@ -109,18 +112,33 @@ def main(argv: list[str] | None = None) -> int:
         return 2 if isinstance(error, ConfigError) else 1
 
 
+def _share(text: str) -> tuple[Path, float]:
+    """Return folder and share of `RUN` (1) or `RUN=SHARE`."""
+    folder, sign, share = text.rpartition("=")
+    if not sign:
+        return Path(text), 1.0
+    try:
+        value = float(share)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise ConfigError(f"--weights {text}: the share must be a number above 0, not {share!r}")
+    return Path(folder), value
+
+
 def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     from training.checkpoint import list_checkpoints
     from training.network import choose_device
     from training.records import import_shards
 
     run_dir: Path = args.run_dir
-    weights = None
-    if args.weights:
-        found = list_checkpoints(args.weights / "checkpoints")
+    weights: dict[Path, float] = {}
+    for text in args.weights:
+        folder, share = _share(text)
+        found = list_checkpoints(folder / "checkpoints")
         if not found:
-            raise ConfigError(f"--weights {args.weights}: no checkpoint there")
-        weights = found[-1]
+            raise ConfigError(f"--weights {text}: no checkpoint there")
+        weights[found[-1]] = share
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = _Lock(run_dir / "lock")

@@ -130,13 +130,14 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
     assert json.loads((new / "state.json").read_text())["pretrained"]
     assert train(new, *begin, "--set", "total_positions=1500").returncode == 0, "and it goes on"
     assert len(events(new, "export")) > 1
-    deep = [*QUICK, *SHORT, "--records", str(old / "records"), "--weights", str(old), "--device", "cpu"]
-    deep += ["--set", "learner.net.blocks=3", "--set", "total_positions=600"]
+    deep = [*QUICK, *SHORT, "--records", str(old / "records"), "--weights", f"{old}=2", "--weights", str(new)]
+    deep += ["--device", "cpu", "--set", "learner.net.blocks=3", "--set", "total_positions=600"]
     done = train(tmp_path / "deep", *deep)
     assert done.returncode == 0, done.stderr
     first_game = read_shard(list_shards(tmp_path / "deep" / "records")[len(imported)])[0]
     assert first_game.net_id.startswith("c000000"), "a grown net plays from the first game on"
     assert (tmp_path / "deep" / "checkpoints" / "step-000000000.ckpt").exists(), "a kill does not lose it"
+    assert "above 0" in train(tmp_path / "none", *QUICK, "--weights", f"{old}=none").stderr
     assert "no shards" in train(tmp_path / "none", *QUICK, "--records", str(tmp_path)).stderr
 
 

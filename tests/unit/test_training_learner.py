@@ -244,3 +244,19 @@ def test_the_same_seed_makes_the_same_net_and_leaves_the_global_generator_alone(
     assert torch.equal(torch.rand(1), expected)
     assert same_weights(a.model, b.model)
     assert not same_weights(a.model, Learner(replace(CONFIG, seed=4), tmp_path, "cpu").model)
+
+
+def test_weights_of_several_runs_are_averaged_by_their_shares(tmp_path):
+    paths = {}
+    for name, share in (("a", 1.0), ("b", 3.0)):
+        learner = learner_at(tmp_path / name, replace(CONFIG, seed=len(name) + int(share)))
+        learner.step(2)
+        paths[learner.save()] = share
+    a, b = (load_averaged(path)[0].state_dict() for path in paths)
+    mixed = learner_at(tmp_path / "mixed")
+    mixed.adopt(paths)
+    for name, value in mixed.averaged.state_dict().items():
+        if value.is_floating_point():
+            torch.testing.assert_close(value, 0.25 * a[name] + 0.75 * b[name])
+    assert same_weights(mixed.model, mixed.averaged)
+    assert not torch.equal(a["policy_in.weight"], b["policy_in.weight"])
