@@ -1,0 +1,11 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import signal
+
+
+def pytest_configure() -> None:
+    """Listen to Ctrl-C, which a shell turns off in what it starts in the background; tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
