@@ -112,10 +112,14 @@ def main(argv: list[str] | None = None) -> int:
         return 2 if isinstance(error, ConfigError) else 1
 
 
-def _share(text: str) -> tuple[Path, float]:
-    """Return folder and share of `RUN` (1) or `RUN=SHARE`."""
+def parse_share(text: str) -> tuple[Path, float]:
+    """Return folder and share of `RUN` (1) or `RUN=SHARE`; a folder's own name may hold "=".
+
+    Raises:
+        ConfigError: the share is not a number above 0.
+    """
     folder, sign, share = text.rpartition("=")
-    if not sign:
+    if not sign or Path(text).is_dir():
         return Path(text), 1.0
     try:
         value = float(share)
@@ -134,11 +138,11 @@ def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     run_dir: Path = args.run_dir
     weights: dict[Path, float] = {}
     for text in args.weights:
-        folder, share = _share(text)
+        folder, share = parse_share(text)
         found = list_checkpoints(folder / "checkpoints")
         if not found:
             raise ConfigError(f"--weights {text}: no checkpoint there")
-        weights[found[-1]] = share
+        weights[found[-1]] = weights.get(found[-1], 0.0) + share
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = _Lock(run_dir / "lock")

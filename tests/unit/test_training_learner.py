@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ import torch
 
 from tests.unit.training_games import random_game
 from training import checkpoint
-from training.config import LearnerConfig, LossConfig, NetConfig
+from training.config import ConfigError, LearnerConfig, LossConfig, NetConfig
 from training.learner import Learner, load_averaged
 from training.records import End, Flag, GameBuilder, write_shard
+from training.selfplay import parse_share
 
 NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 CONFIG = LearnerConfig(net=NET, batch=16, total_batches=100, warmup=5, window_min=100, bf16=False, seed=3)
@@ -248,8 +250,8 @@ def test_the_same_seed_makes_the_same_net_and_leaves_the_global_generator_alone(
 
 def test_weights_of_several_runs_are_averaged_by_their_shares(tmp_path):
     paths = {}
-    for name, share in (("a", 1.0), ("b", 3.0)):
-        learner = learner_at(tmp_path / name, replace(CONFIG, seed=len(name) + int(share)))
+    for seed, share in ((1, 1.0), (2, 3.0)):
+        learner = learner_at(tmp_path / str(seed), replace(CONFIG, seed=seed))
         learner.step(2)
         paths[learner.save()] = share
     a, b = (load_averaged(path)[0].state_dict() for path in paths)
@@ -260,3 +262,15 @@ def test_weights_of_several_runs_are_averaged_by_their_shares(tmp_path):
             torch.testing.assert_close(value, 0.25 * a[name] + 0.75 * b[name])
     assert same_weights(mixed.model, mixed.averaged)
     assert not torch.equal(a["policy_in.weight"], b["policy_in.weight"])
+
+
+def test_shares_of_runs_are_read_and_folders_may_hold_the_sign(tmp_path):
+    assert parse_share("runs/a") == (Path("runs/a"), 1.0)
+    assert parse_share("runs/a=0.25") == (Path("runs/a"), 0.25)
+    odd = tmp_path / "lr=0.5"
+    odd.mkdir()
+    assert parse_share(str(odd)) == (odd, 1.0)
+    assert parse_share(f"{odd}=2") == (odd, 2.0)
+    for share in ("", "0", "-1", "inf", "nan", "half"):
+        with pytest.raises(ConfigError, match="above 0"):
+            parse_share(f"runs/a={share}")
