@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from engine.rules.rule import Rule
 
 T = TypeVar("T")
 
@@ -61,6 +64,8 @@ class LossConfig:
         soft: weight of the soft-policy head; its target is the policy target to the power `soft_power`.
         soft_power: below 1 flattens.
         root_mix: share of the searched root WDL in the value target, the rest is the result.
+        root_power: the searched WDL enters to this power, normalised. A search reports the mean of all that
+            it looked at, bad moves included; above 1 makes up for that.
     """
 
     value: float = 1.0
@@ -68,6 +73,11 @@ class LossConfig:
     soft: float = 1.0
     soft_power: float = 0.25
     root_mix: float = 0.25  # tuned: prototype of one core-hour, 15x15 freestyle
+    root_power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.root_mix <= 1 or self.root_power <= 0:
+            raise ConfigError("root_mix or root_power out of range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class LearnerConfig:
         window_min, window_max: limits of the window in positions, summed over board sizes.
         surprise: share of the sampling weight that goes by KL(target || prior); 0 draws evenly.
         fast_weight: sampling weight of a position without policy target (fast search), for its value.
+        rules: sampling weights of rules, each a rule code with `:weight` behind it; 1 for those not named.
         bf16: bfloat16 autocast; None: where the processor or GPU computes in it (on others it is ten times
             slower than float32).
         threads: torch threads on the CPU; 0 leaves torch's choice.
@@ -120,6 +131,7 @@ class LearnerConfig:
     window_max: int = 2_000_000
     surprise: float = 0.5
     fast_weight: float = 0.0
+    rules: tuple[str, ...] = ()
     bf16: bool | None = None
     threads: int = 1
     keep_checkpoints: int = 3
@@ -130,6 +142,39 @@ class LearnerConfig:
             raise ConfigError(f"schedule must be constant, cosine, step or kl, not {self.schedule!r}")
         if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
             raise ConfigError("batch, reuse, window_share or ema out of range")
+        self.rule_weights()
+
+    def rule_weights(self) -> dict[int, float]:
+        """Return the sampling weights of the rules named in `rules`."""
+        return dict(weighted_rule(text) for text in self.rules)
+
+
+def weighted(text: str, what: str) -> tuple[str, float]:
+    """Return name and weight of `NAME:WEIGHT`, or of `NAME`, whose weight is 1.
+
+    Raises:
+        ConfigError: the weight is not a number above 0; the message calls the thing `what`.
+    """
+    name, colon, weight = text.partition(":")
+    try:
+        value = float(weight) if colon else 1.0
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{what} {text!r}: the weight must be a positive number")
+    return name, value
+
+
+def weighted_rule(text: str) -> tuple[int, float]:
+    """Return code and weight of a rule, `CODE:WEIGHT` or `CODE`.
+
+    Raises:
+        ConfigError: no such rule, or see `weighted`.
+    """
+    name, weight = weighted(text, "rule")
+    if not name.isdigit() or int(name) not in list(Rule):
+        raise ConfigError(f"rule {text!r} must be one of {', '.join(str(int(r)) for r in Rule)}")
+    return int(name), weight
 
 
 def from_mapping(kind: type[T], mapping: Mapping[str, Any], where: str = "") -> T:

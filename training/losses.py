@@ -56,6 +56,14 @@ def policy_cross_entropy(logits: Tensor, target: Tensor, allowed: Tensor) -> tup
     return (entropy * rows).sum() / count.clamp_min(1), count
 
 
+def sharpened(wdl: Tensor, power: float) -> Tensor:
+    """Return the WDL [B, 3] to a power, each row with sum 1 again."""
+    if power == 1:
+        return wdl
+    raised = wdl.pow(power)
+    return raised / raised.sum(1, keepdim=True).clamp_min(1e-9)
+
+
 def compute(
     heads: Heads, planes: Tensor, targets: Targets, config: LossConfig
 ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -69,7 +77,9 @@ def compute(
     policy, _ = policy_cross_entropy(heads.policy, targets.policy, allowed)
     reply, _ = policy_cross_entropy(heads.reply, targets.reply, free)
     soft, _ = policy_cross_entropy(heads.soft, targets.policy.pow(config.soft_power), allowed)
-    value_target = (1 - config.root_mix) * targets.z + config.root_mix * targets.root_wdl
+    value_target = (1 - config.root_mix) * targets.z + config.root_mix * sharpened(
+        targets.root_wdl, config.root_power
+    )
     value = -(value_target * F.log_softmax(heads.wdl, dim=1)).sum(1).mean()
     loss = policy + config.value * value + config.reply * reply + config.soft * soft
     with torch.no_grad():

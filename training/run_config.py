@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.encoding import FEATURE_VERSION
-from engine.rules.rule import Rule
-from training.config import ConfigError, LearnerConfig, from_mapping, to_mapping
+from training.config import ConfigError, LearnerConfig, from_mapping, to_mapping, weighted, weighted_rule
 from training.game import PlayConfig
 from training.records import write_atomically
 from training.worker import Mix
@@ -111,7 +110,7 @@ class RunConfig:
     def mix(self, small: bool) -> Mix:
         """Return what is played, at first (`small`) or later."""
         sizes = self.small_sizes if small else self.sizes
-        return Mix(tuple(_size(text) for text in sizes), tuple(_rule(text) for text in self.rules))
+        return Mix(tuple(_size(text) for text in sizes), tuple(weighted_rule(text) for text in self.rules))
 
     def side_range(self) -> tuple[int, int]:
         """Return the shortest and the longest side of all boards that are played, in cells."""
@@ -120,19 +119,8 @@ class RunConfig:
         return min(sides), max(sides)
 
 
-def _weighted(text: str, what: str) -> tuple[str, float]:
-    name, colon, weight = text.partition(":")
-    try:
-        value = float(weight) if colon else 1.0
-    except ValueError:
-        value = 0.0
-    if value <= 0:
-        raise ConfigError(f"{what} {text!r}: the weight must be a positive number")
-    return name, value
-
-
 def _size(text: str) -> tuple[int, int, float]:
-    name, weight = _weighted(text, "size")
+    name, weight = weighted(text, "size")
     width, _, height = name.partition("x")
     try:
         w, h = int(width), int(height or width)
@@ -141,13 +129,6 @@ def _size(text: str) -> tuple[int, int, float]:
     if not (5 <= w <= 22 and 5 <= h <= 22):
         raise ConfigError(f"size {text!r}: boards have 5 to 22 cells a side")
     return w, h, weight
-
-
-def _rule(text: str) -> tuple[int, float]:
-    name, weight = _weighted(text, "rule")
-    if not name.isdigit() or int(name) not in list(Rule):
-        raise ConfigError(f"rule {text!r} must be one of {', '.join(str(int(r)) for r in Rule)}")
-    return int(name), weight
 
 
 PRESETS: dict[str, dict[str, Any]] = {

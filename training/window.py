@@ -8,7 +8,7 @@ Shapes: `B` batch, `C` planes, `A` = width * height, `S` positions of a chunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +69,10 @@ class Chunk:
 
     def __len__(self) -> int:
         return len(self.game)
+
+    def rule_weights(self, rules: Mapping[int, float]) -> npt.NDArray[np.float64]:
+        """Return the weight of each position by its rule, float64 [S]; 1 for rules that are not given."""
+        return np.array([rules.get(g.rule, 1.0) for g in self.games])[self.game]
 
     def fill(self, row: int, to: npt.NDArray[np.intp], out: npt.NDArray[np.float32]) -> None:
         """Write the policy target of a row into `out` [A], each point p at to[p]."""
@@ -156,13 +160,14 @@ class Window:
             del window.names[:drop], window.chunks[:drop]
 
     def _reweigh(self) -> None:
-        c = self._config
+        c, rules = self._config, self._config.rule_weights()
         for window in self._sizes.values():
             full = np.concatenate([chunk.has_policy for chunk in window.chunks])
             surprise = np.concatenate([chunk.surprise for chunk in window.chunks])
             mean = max(float(surprise[full].mean()) if full.any() else 1.0, 1e-3)
             weight = (1 - c.surprise) + c.surprise * np.minimum(surprise / mean, _LARGEST_WEIGHT)
             weight = np.where(full, weight, c.fast_weight)
+            weight = weight * np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks])
             window.cumulative = np.cumsum(weight, dtype=np.float64)
             window.starts = np.cumsum([0] + [len(chunk) for chunk in window.chunks])
 

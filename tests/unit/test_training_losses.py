@@ -89,6 +89,18 @@ def test_value_target_mixes_result_and_search():
     assert float(loss) == pytest.approx(expected + math.log(4), abs=1e-6)
 
 
+def test_a_power_sharpens_the_searched_value_but_not_the_result():
+    targets = Targets(
+        torch.full((1, 4), 0.25), torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 0.0]]),
+        torch.tensor([[0.6, 0.0, 0.2]]),
+    )  # fmt: skip
+    h = heads([math.log(0.5), math.log(0.3), math.log(0.2)])
+    config = LossConfig(root_mix=0.5, root_power=2, value=1, reply=0, soft=0)
+    # 0.36 and 0.04 to a sum of 1
+    expected = -(0.45 * math.log(0.5) + 0.5 * math.log(0.3) + 0.05 * math.log(0.2))
+    assert float(compute(h, planes_2x2(), targets, config)[1]["value"]) == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_win_for_the_side_to_move_pulls_its_chance_up():
     targets = Targets(
         torch.zeros(1, 4), torch.zeros(1, 4), torch.tensor([[1.0, 0, 0]]), torch.tensor([[1.0, 0, 0]])

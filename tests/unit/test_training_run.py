@@ -33,8 +33,10 @@ def test_presets_and_overrides():
 
 @pytest.mark.parametrize(
     "text",
-    ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "workers=-1",
-     "device=tpu", "play.full_share=2", "seed=one", "play.reuse_tree=perhaps", "learner.schedule=wild"],
+    ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "rules=0:inf",
+     "workers=-1", "learner.rules=3", "learner.rules=0:x", "learner.loss.root_mix=1.5",
+     "learner.loss.root_power=0", "device=tpu",
+     "play.full_share=2", "seed=one", "play.reuse_tree=perhaps", "learner.schedule=wild"],
 )  # fmt: skip
 def test_wrong_settings_are_refused(text):
     with pytest.raises(ConfigError):

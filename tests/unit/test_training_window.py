@@ -124,6 +124,25 @@ def test_surprising_positions_come_more_often_and_fast_ones_only_when_asked(tmp_
     np.testing.assert_allclose(shares(surprise=0.0, fast_weight=1.0), [1 / 3] * 3, atol=0.04)
 
 
+def test_positions_of_a_rule_come_as_often_as_its_weight_says(tmp_path):
+    games = []
+    for rule in (0, 4):
+        builder = GameBuilder(rule, 9, 9, opening=[], net_id="n", seed=1)
+        builder.add(Flag.FULL, (0.3, 0.4, 0.3), [40], [1.0], 0.5)
+        builder.play(40)
+        games.append(builder.finish(DRAW, End.LENGTH))
+    write_shard(tmp_path / "a.shard", games)
+
+    def share_of_renju(*rules: str) -> float:
+        window = Window(replace(CONFIG, rules=rules))
+        window.refresh(tmp_path)
+        return float((window.draw(np.random.default_rng(1), 4000).rules == 4).mean())
+
+    assert share_of_renju() == pytest.approx(1 / 2, abs=0.04)
+    assert share_of_renju("0:3") == pytest.approx(1 / 4, abs=0.04)
+    assert share_of_renju("0", "4:4") == pytest.approx(4 / 5, abs=0.04)
+
+
 def test_a_damaged_shard_is_reported_once_and_the_rest_is_used(tmp_path):
     write_shard(tmp_path / "a.shard", [random_game(1)])
     write_shard(tmp_path / "b.shard", [random_game(2)])
