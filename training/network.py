@@ -58,7 +58,11 @@ class NormConv(nn.Module):
         return self.conv.weight * scale[:, None, None, None], self.norm.bias - mean * scale
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(self.conv(x))  # type: ignore[no-any-return]
+        if self.norm.training or not torch.is_grad_enabled():
+            return self.norm(self.conv(x))  # type: ignore[no-any-return]
+        # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
+        weight, bias = self.folded()
+        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=self.conv.groups)  # type: ignore[arg-type]
 
 
 def pool(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -92,10 +96,10 @@ class Block(nn.Module):
         y = self.first(x)
         if self.pool is not None:
             y = y + self.pool(pool(x, mask))[:, :, None, None]
-        y = F.relu(y)
+        y = F.relu(y, inplace=True)
         if mask is not None:
             y = y * mask
-        x = F.relu(x + self.second(y))
+        x = F.relu(x + self.second(y), inplace=True)
         return x if mask is None else x * mask
 
 

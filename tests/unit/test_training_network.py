@@ -88,6 +88,19 @@ def test_folding_gives_the_same_convolution():
         assert not torch.equal(conv.folded()[1], bias)  # statistics move in training, and only there
 
 
+def test_learning_with_constant_statistics_is_folded_and_means_the_same():
+    block = lively().blocks[0]
+    x = torch.randn(3, 16, 7, 7)
+    with torch.no_grad():
+        plain = block.first.norm(block.first.conv(x))
+    folded = block.first(x)
+    torch.testing.assert_close(folded, plain)
+    parameters = list(block.first.parameters())
+    seed = torch.randn_like(plain)
+    expected = torch.autograd.grad(block.first.norm(block.first.conv(x)), parameters, seed)
+    torch.testing.assert_close(torch.autograd.grad(folded, parameters, seed), expected, rtol=1e-4, atol=1e-4)
+
+
 def test_masks_are_refused_in_training():
     planes = torch.from_numpy(random_planes(2, 2))
     with pytest.raises(ValueError, match="one board size"):
