@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import types
 import typing
@@ -48,7 +49,6 @@ class NetConfig:
         """Index of the block with global pooling, -1 for none."""
         return self.blocks // 2 if self.pool_block is None else self.pool_block
 
-
     def __post_init__(self) -> None:
         if self.kind not in ("tower", "lines"):
             raise ConfigError(f"the kind of a net must be tower or lines, not {self.kind!r}")
@@ -76,7 +76,7 @@ class LossConfig:
     root_power: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.root_mix <= 1 or self.root_power <= 0:
+        if not 0 <= self.root_mix <= 1 or not 0 < self.root_power < math.inf:
             raise ConfigError("root_mix or root_power out of range")
 
 
@@ -93,6 +93,7 @@ class LearnerConfig:
             published gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every`
             batches ago, to stay near `kl_target`).
         total_batches: length of the schedule when nobody tells the learner its progress; 0: the peak rate.
+        kl_target, kl_every: nats that the policy should move by, and batches between two looks (`kl` only).
         warmup: batches of linear warm-up.
         weight_decay: AdamW decay of convolution and dense weights (gains and biases have none).
         clip: largest gradient norm.
@@ -149,20 +150,29 @@ class LearnerConfig:
         return dict(weighted_rule(text) for text in self.rules)
 
 
+def positive(text: str, what: str) -> float:
+    """Return a weight given as text.
+
+    Raises:
+        ConfigError: it is not a finite number above 0; the message begins with `what`.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{what} must be a number above 0, not {text!r}")
+    return value
+
+
 def weighted(text: str, what: str) -> tuple[str, float]:
     """Return name and weight of `NAME:WEIGHT`, or of `NAME`, whose weight is 1.
 
     Raises:
-        ConfigError: the weight is not a number above 0; the message calls the thing `what`.
+        ConfigError: see `positive`; the message calls the thing `what`.
     """
     name, colon, weight = text.partition(":")
-    try:
-        value = float(weight) if colon else 1.0
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise ConfigError(f"{what} {text!r}: the weight must be a positive number")
-    return name, value
+    return name, positive(weight, f"{what} {text!r}: the weight") if colon else 1.0
 
 
 def weighted_rule(text: str) -> tuple[int, float]:
@@ -221,6 +231,23 @@ def _checked(value: Any, hint: Any, path: str) -> Any:
             item = typing.get_args(option)[0]
             return tuple(_checked(v, item, path) for v in value)
     raise ConfigError(f"{path} must be {hint}, not {value!r}")
+
+
+def describe(kind: type[Any], where: str = "") -> str:
+    """Return what the settings of a config dataclass mean, nested ones included, from its docstrings.
+
+    Args:
+        kind: a dataclass whose docstring ends in a section "Attributes:".
+        where: path of these settings in the whole, "" or ending in a dot.
+    """
+    head, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
+    hints = typing.get_type_hints(kind)
+    title = f"{where}*: {head.strip()}" if where else head.strip()
+    parts = [f"{title}\n\n{attributes.rstrip()}"]
+    for f in dataclasses.fields(kind):
+        if dataclasses.is_dataclass(hints[f.name]):
+            parts.append(describe(hints[f.name], f"{where}{f.name}."))
+    return "\n\n".join(parts)
 
 
 def to_mapping(config: Any) -> dict[str, Any]:

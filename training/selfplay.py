@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import os
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 
-from training.config import ConfigError
+from training.config import ConfigError, describe, positive
 from training.run_config import PRESETS, RunConfig, make_config, read_stored, store_config
 
 
@@ -26,7 +25,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         prog="python -m training.selfplay",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"Settings of --set and their meaning:\n{RunConfig.__doc__}",
+        epilog=f"Settings of --set, as in learner.net.blocks=8, and their meaning:\n\n{describe(RunConfig)}",
     )
     parser.add_argument("--run-dir", type=Path, default=Path("runs/default"), help="folder (runs/default)")
     parser.add_argument("--preset", choices=sorted(PRESETS), help="settings of a new run (laptop)")
@@ -121,13 +120,7 @@ def parse_share(text: str) -> tuple[Path, float]:
     folder, sign, share = text.rpartition("=")
     if not sign or Path(text).is_dir():
         return Path(text), 1.0
-    try:
-        value = float(share)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise ConfigError(f"--weights {text}: the share must be a number above 0, not {share!r}")
-    return Path(folder), value
+    return Path(folder), positive(share, f"--weights {text}: the share")
 
 
 def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:

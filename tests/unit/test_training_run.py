@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
-from training import gate
+from training import gate, selfplay
 from training.arena import ArenaResult
 from training.charts import Line, line_chart, ticks
 from training.config import ConfigError, to_mapping
@@ -31,11 +32,28 @@ def test_presets_and_overrides():
     assert make_config("smoke", ["play.simulations=9"]).play.opening.max_stones == 3
 
 
+def test_help_explains_every_setting(capsys):
+    with pytest.raises(SystemExit):
+        selfplay.main(["--help"])
+    text = capsys.readouterr().out
+
+    def explained(mapping: dict[str, object], where: str) -> None:
+        for name, value in mapping.items():
+            if isinstance(value, dict):
+                explained(value, f"{where}{name}.")
+            else:
+                section = text.partition(f"\n{where}*: ")[2] if where else text.partition("Everything")[2]
+                section = section.partition(".*: ")[0]
+                assert re.search(rf"^    [^:]*\b{name}\b[^:]*:", section, re.MULTILINE), where + name
+
+    explained(to_mapping(RunConfig()), "")
+
+
 @pytest.mark.parametrize(
     "text",
     ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "rules=0:inf",
      "workers=-1", "learner.rules=3", "learner.rules=0:x", "learner.loss.root_mix=1.5",
-     "learner.loss.root_power=0", "device=tpu",
+     "learner.loss.root_power=0", "learner.loss.root_power=nan", "device=tpu",
      "play.full_share=2", "seed=one", "play.reuse_tree=perhaps", "learner.schedule=wild"],
 )  # fmt: skip
 def test_wrong_settings_are_refused(text):
