@@ -1,7 +1,7 @@
 """Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
 
 A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
-from the weights in there.
+from the weights in there, and with products of 8 bits that lie beside them.
 
 Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
 own evaluator, compared, and only then renamed.
@@ -31,7 +31,7 @@ from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from engine.rules.rule import Rule
 from training.graph import build
 from training.network import Network
-from training.quantise import calibrate
+from training.quantise import calibrate, calibrate_lines
 
 Planes = npt.NDArray[np.float32]
 
@@ -151,12 +151,13 @@ def export_net(
     fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
     lines = model.config.kind == LINES
     quantisation = None if lines else calibrate(model, fit)
+    levels = calibrate_lines(model, fit) if lines else None
     paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
     temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
     try:
         for precision, path in temporary.items():
             metadata = _metadata(model, net_id, precision, origin)
-            built = build(model, metadata, quantisation if precision == "int8" else None)
+            built = build(model, metadata, quantisation if precision == "int8" else None, levels)
             path.write_bytes(built.SerializeToString())
         differences = compare(model, temporary["fp32"], temporary.get("int8"), held)
         _refuse(differences, tolerances)

@@ -13,6 +13,7 @@ Shapes: `B` batch, `H` `W` board, `D` trunk channels.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from engine.encoding import N_PLANES
 from engine.evaluator.lines import WEIGHT_PREFIX
 from training.lines import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
 from training.network import REFERENCE_AREA, Block, Network
-from training.quantise import Quantisation
+from training.quantise import LineLevels, Quantisation
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
 IR_VERSION = 10
@@ -186,13 +187,19 @@ def _numpy(tensor: object) -> Array:
     return tensor.detach().float().cpu().numpy()  # type: ignore[attr-defined,no-any-return]
 
 
-def build(model: Network, metadata: Mapping[str, str], quantisation: Quantisation | None) -> onnx.ModelProto:
+def build(
+    model: Network,
+    metadata: Mapping[str, str],
+    quantisation: Quantisation | None,
+    levels: LineLevels | None = None,
+) -> onnx.ModelProto:
     """Return the ONNX model of a net.
 
     Args:
         model: the net; its state is read, not changed.
         metadata: metadata properties of the file.
         quantisation: None for fp32; for int8 what `quantise.calibrate` found.
+        levels: for a line net what `quantise.calibrate_lines` found; None: its kernel takes 16 bits.
     """
     g = _Graph(quantisation)
     if isinstance(model.stem, LineStem):
@@ -240,10 +247,19 @@ def build(model: Network, metadata: Mapping[str, str], quantisation: Quantisatio
         helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
     ]
     if isinstance(model.stem, LineStem):
-        for name, value in line_weights(model).items():
+        weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
+        if levels is not None:
+            weights |= {
+                "pw_levels": levels.levels,
+                "pw_levels_step": levels.step,
+                "pw_levels_bias": levels.bias,
+                "pw_unit": levels.unit,
+            }
+        for name, value in weights.items():
             g.node("Identity", [g.constant(f"{WEIGHT_PREFIX}{name}.value", value)], f"{WEIGHT_PREFIX}{name}")
+            kind = helper.np_dtype_to_tensor_dtype(value.dtype)
             outputs.append(
-                helper.make_tensor_value_info(f"{WEIGHT_PREFIX}{name}", TensorProto.FLOAT, list(value.shape))
+                helper.make_tensor_value_info(f"{WEIGHT_PREFIX}{name}", kind, list(value.shape))
             )
     graph = helper.make_graph(
         g.nodes,

@@ -1,4 +1,4 @@
-"""Numbers of an int8 net: ranges of activations, rounded weights.
+"""Numbers of an int8 net: ranges of activations, rounded weights. And those of a line net's blocks.
 
 Activations get the range with the least mean square error. Weights are not rounded one by one: after each
 column of a convolution's matrix the columns that follow, the bias last of all, are moved so that the outputs
@@ -6,6 +6,10 @@ on real positions stay where they were, as far as they can. That is the method o
 (https://arxiv.org/abs/2210.17323). Rounding to nearest shifted win - loss by nearly three times as much on
 the net of the first self-play run, mostly in the stem, where planes that are 1 everywhere add up their
 errors.
+
+The blocks of a line net are products of 8 bits as well, in the engine's kernel. There, activations have a range a
+channel, since the depthwise part before them takes the scale for nothing, and go from 0 to 127; weights are so
+small that many products add up in 16 bits without a carry.
 
 Shapes: `B` batch, `C` input planes or channels, `H` `W` board, `O` output channels, `K` = C x kernel area.
 """
@@ -30,6 +34,11 @@ WEIGHT_LEVELS = 63
 """7 bits: 2 * 255 * 63 fits int16, where AVX2 adds pairs of products (derived)."""
 STEM_LEVELS = 127
 """The stem sees 0 and 1 only, so that 8 bits cannot overflow (derived)."""
+ACTIVATION_LEVELS = 127
+"""Of a line net's activations: 7 bits without sign, so that a product of 8 bits leaves room for sums (derived)."""
+LOAD = 32767 // ACTIVATION_LEVELS
+"""What the weights of one sign in one 16-bit sum may add up to (derived)."""
+_ROWS = 20_000  # points that the ranges of a line net's channels are taken from
 _BINS = 4096
 _COLUMNS = 3_000  # points a batch that a convolution's statistics are taken from
 _DAMPING = 0.01  # tuned: as in the paper
@@ -75,6 +84,23 @@ class Quantisation:
 
     ranges: Mapping[str, Range]
     convolutions: Mapping[str, Rounded]
+
+
+@dataclass(frozen=True, slots=True)
+class LineLevels:
+    """The pointwise products of a line net's blocks in 8 bits; `N` blocks, `C` channels.
+
+    Attributes:
+        levels: weights, int8 [N, C, C] (in, out).
+        step: what one level of weight times one level of input is worth, float32 [N, C] (out).
+        bias: moved by what the rounding does on average, float32 [N, C] (out).
+        unit: what one level of input is worth, float32 [N, C] (in).
+    """
+
+    levels: npt.NDArray[np.int8]
+    step: Array
+    bias: Array
+    unit: Array
 
 
 def convolutions(model: Network) -> dict[str, tuple[torch.nn.Conv2d, Array, Array, str]]:
@@ -141,7 +167,9 @@ class _Moments:
         self.sums = product if self.sums is None else self.sums + product
 
 
-def round_convolution(weight: Array, bias: Array, moments: Matrix, levels: int) -> Rounded:
+def round_convolution(
+    weight: Array, bias: Array, moments: Matrix, levels: int, scale: Matrix | None = None
+) -> Rounded:
     """Round a convolution so that its outputs change least on the inputs that `moments` describe.
 
     Args:
@@ -149,9 +177,11 @@ def round_convolution(weight: Array, bias: Array, moments: Matrix, levels: int) 
         bias: float32 [O].
         moments: sums of products of its inputs and a constant 1, [K + 1, K + 1].
         levels: weights become whole numbers from -levels to levels, times a scale an output channel.
+        scale: that scale, float64 [O]; None: the largest weight becomes `levels`.
     """
     outputs = len(weight)
-    scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-6).astype(np.float64) / levels
+    if scale is None:
+        scale = np.maximum(np.abs(weight).max(axis=(1, 2, 3)), 1e-6).astype(np.float64) / levels
     k = moments.shape[0] - 1
     # Inputs with the most energy first, while most columns are left to make up for them; the bias last.
     order = np.append(np.argsort(-np.diag(moments)[:k], kind="stable"), k)
@@ -170,6 +200,81 @@ def round_convolution(weight: Array, bias: Array, moments: Matrix, levels: int) 
     return Rounded(
         whole.reshape(weight.shape).astype(np.int8), scale.astype(np.float32), left[:, k].astype(np.float32)
     )
+
+
+def lane_load(levels: Matrix) -> Matrix:
+    """Return what the weights of one sign add up to at most in a 16-bit sum of the kernel, float64 [O].
+
+    Args:
+        levels: whole numbers [O, C]. One sum holds inputs 0, 1, 4, 5, 8 ..., another one 2, 3, 6, 7, 10 ...
+    """
+    pairs = levels.reshape(len(levels), -1, 2, 2)
+    loads = [np.maximum(sign * pairs, 0).sum(axis=(1, 3)).max(axis=1) for sign in (1, -1)]
+    return np.maximum(*loads)
+
+
+def _channel_units(values: Array) -> Array:
+    """Return the level of each channel with the least square error, float32 [C], of activations [n, C]."""
+    top = np.maximum(values.max(axis=0), 1e-3)
+    best, least = top / ACTIVATION_LEVELS, np.full(len(top), np.inf)
+    for share in np.linspace(0.2, 1.0, 33):
+        unit = top * np.float32(share / ACTIVATION_LEVELS)
+        level = np.minimum(np.rint(values / unit), ACTIVATION_LEVELS)
+        error = ((level * unit - values) ** 2).mean(axis=0)
+        better = error < least
+        best[better], least[better] = unit[better], error[better]
+    return best.astype(np.float32)
+
+
+def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
+    """Return the blocks of a line net in 8 bits.
+
+    Args:
+        model: the net, on the CPU, in eval mode.
+        batches: planes float32 [B, C, H, W] of real positions, one array a board size.
+
+    Raises:
+        ValueError: no positions.
+    """
+    if not batches:
+        raise ValueError("no positions to calibrate on")
+    blocks = [block for block in model.blocks if isinstance(block, Block)]
+    seen: list[list[Array]] = [[] for _ in blocks]
+
+    def watch(k: int) -> Callable[[object, tuple[Tensor, ...]], None]:
+        return lambda m, i: seen[k].append(i[0].permute(0, 2, 3, 1).flatten(0, 2).numpy())
+
+    _run(model, batches, [b.second.register_forward_pre_hook(watch(k)) for k, b in enumerate(blocks)])
+    c = model.config.channels
+    n = len(blocks)
+    out = LineLevels(
+        np.zeros((n, c, c), np.int8), *(np.zeros((n, c), np.float32) for _ in range(2)), np.ones((n, c), np.float32)
+    )
+    for k, block in enumerate(blocks):
+        values = np.concatenate(seen[k])
+        # An odd step, so that all rows and columns of boards come by.
+        values = values[:: max(1, len(values) // _ROWS) | 1]
+        weight, bias = (a.astype(np.float64) for a in map(_numpy, block.second.folded()))
+        weight = weight[:, :, 0, 0]
+        unit = out.unit[k] = _channel_units(values)
+        levels = np.minimum(np.rint(values / unit), ACTIVATION_LEVELS).astype(np.float64)
+        # What the cut of the tails takes away on average, the bias gives back.
+        bias += weight @ (values.mean(axis=0) - levels.mean(axis=0) * unit)
+        inputs = np.hstack([levels, np.ones((len(levels), 1))])
+        scaled = weight * unit
+        step = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
+        step = np.maximum(step, 1e-9)
+        while True:
+            rounded = round_convolution(
+                scaled[:, :, None, None], bias, inputs.T @ inputs, ACTIVATION_LEVELS, step
+            )
+            whole = rounded.levels[:, :, 0, 0]
+            load = lane_load(whole.astype(np.float64))
+            if (load <= LOAD).all():
+                break
+            step = np.where(load > LOAD, step * np.maximum(load / LOAD, 1.002), step)
+        out.levels[k], out.step[k], out.bias[k] = whole.T, rounded.scale, rounded.bias
+    return out
 
 
 def calibrate(model: Network, batches: Sequence[Array]) -> Quantisation:

@@ -1,6 +1,6 @@
 # cython: language_level=3
 """The line net, as other kernel modules call it."""
-from libc.stdint cimport int16_t, int32_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
 
 cdef extern from "lines.h" nogil:
     enum:
@@ -15,6 +15,7 @@ cdef extern from "lines.h" nogil:
         LINES_PLANES
         LINES_HALF
         LINES_LOAD
+        LINES_LEVEL_LOAD
 
     # The fields are explained in the header.
     ctypedef struct tengen_lines:
@@ -36,6 +37,12 @@ cdef extern from "lines.h" nogil:
         float* pw_step
         int16_t* head_short
         float* head_step
+        int8_t* pw_byte
+        float* pw_byte_step
+        float* pw_byte_bias
+        float* dw_byte
+        float* dw_byte_bias
+        float* per_unit
         float* policy_out
         float* hidden_w
         float* hidden_b
@@ -44,6 +51,7 @@ cdef extern from "lines.h" nogil:
         float* x
         float* y
         int16_t* packed
+        uint8_t* levels
         float* heads
         float* pool
         float* vector

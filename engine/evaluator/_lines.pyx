@@ -7,7 +7,7 @@ two heads. `tests.reference.lines` is the naive twin and says what is computed; 
 
 Shape letters: C channels, N blocks, P policy channels, V value channels, D hidden values, B batch, H W board.
 """
-from libc.stdint cimport int16_t, int32_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -31,6 +31,14 @@ cdef int16_t* keep_short(array) except NULL:
     cdef int16_t[::1] flat = np.ascontiguousarray(array).reshape(-1)
     cdef int16_t* to = <int16_t*>take(flat.shape[0] * sizeof(int16_t))
     memcpy(to, &flat[0], flat.shape[0] * sizeof(int16_t))
+    return to
+
+
+cdef int8_t* keep_bytes(array) except NULL:
+    """Copy an int8 array to aligned memory, in C order."""
+    cdef int8_t[::1] flat = np.ascontiguousarray(array).reshape(-1)
+    cdef int8_t* to = <int8_t*>take(flat.shape[0])
+    memcpy(to, &flat[0], flat.shape[0])
     return to
 
 
@@ -101,6 +109,31 @@ def _shorten(weights):
     return np.ascontiguousarray(np.swapaxes(pairs, -1, -2)), step.astype(np.float32)
 
 
+def _levels(weights, blocks, channels):
+    """Return the pointwise products in 8 bits, or None if the weights have none.
+
+    Returns:
+        levels int8 [N, C, C] (in, out), their steps float32 [N, C] (out), the bias to take with them [N, C], and
+        what one level of each input is worth [N, C].
+    """
+    if "pw_levels" not in weights:
+        return None
+    levels = np.asarray(weights["pw_levels"])
+    if levels.dtype != np.int8 or levels.shape != (blocks, channels, channels):
+        raise ValueError(f"line net: 'pw_levels' is {levels.dtype} {list(levels.shape)}, not int8 "
+                         f"[{blocks}, {channels}, {channels}]")
+    rest = [_floats(weights, key, (blocks, channels)) for key in ("pw_levels_step", "pw_levels_bias", "pw_unit")]
+    if not (rest[2] > 0).all():
+        raise ValueError("line net: 'pw_unit' is not above 0")
+    # 16-bit sums: of inputs 0, 1, 4, 5, 8, ... and of the others
+    lanes = levels.astype(np.int64).reshape(blocks, channels // 4, 2, 2, channels)
+    for sign in (1, -1):
+        load = np.maximum(sign * lanes, 0).sum(axis=(1, 3))
+        if load.size and load.max() > LINES_LEVEL_LOAD:
+            raise ValueError(f"line net: 'pw_levels' add up to {load.max()} in a sum, above {LINES_LEVEL_LOAD}")
+    return levels, *rest
+
+
 cdef class LineNet:
     """A net of weights that judges positions.
 
@@ -110,11 +143,16 @@ cdef class LineNet:
             plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C],
             pool_weight [3C, C], pool_bias [C], policy_in [C, P],
             policy_bias [P], policy_out [P], value_in [C, V], value_bias [V], hidden_w [3V, D], hidden_b [D],
-            out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept.
+            out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept. Four more are used where they
+            are there: pw_levels int8 [N, C, C] (in, out), pw_levels_step [N, C] (out), pw_levels_bias [N, C] (out)
+            and pw_unit [N, C] (in), the pointwise products for inputs that are rounded to levels from 0 to 127, worth
+            pw_unit each. A 16-bit sum holds every second pair of inputs: of the weights in one, those of either sign
+            must not add up to more than 258.
         pooled: the block with global pooling, or -1.
         vectors: use AVX2 where the processor has it.
-        exact: take the pointwise products in float32 with AVX2 too. Else they are taken in 16 bits there (weights
-            rounded output by output, activations row by row), which is faster and moves logits by some 1e-4.
+        exact: take the pointwise products in float32 with AVX2 too. Else they are taken in 8 bits there if the
+            weights have levels, which is the fastest. The heads, and all of them without levels, are taken in 16
+            bits (weights rounded output by output, activations row by row), which moves logits by some 1e-4.
 
     Raises:
         ValueError: a key is missing, or has another type or shape, or is not finite.
@@ -136,6 +174,7 @@ cdef class LineNet:
         dw_bias = _floats(weights, "dw_bias", (blocks, channels))
         pw = _floats(weights, "pw", (blocks, channels, channels))
         pw_bias = _floats(weights, "pw_bias", (blocks, channels))
+        levels = _levels(weights, blocks, channels)
         pool_weight = _floats(weights, "pool_weight", (3 * channels, channels))
         pool_bias = _floats(weights, "pool_bias", (channels,))
         policy_in = _floats(weights, "policy_in", (channels, -1))
@@ -186,6 +225,16 @@ cdef class LineNet:
             net.head_short = keep_short(pairs)
             net.head_step = keep(steps)
             net.packed = <int16_t*>take(LINES_SIDE * net.channels * sizeof(int16_t))
+        if net.vectors and not exact and levels is not None and blocks > 0:
+            whole, step, shifted, unit = levels
+            fours = whole.reshape(blocks, channels // 4, 4, channels)
+            net.pw_byte = keep_bytes(np.ascontiguousarray(np.swapaxes(fours, -1, -2)))
+            net.pw_byte_step = keep(step)
+            net.pw_byte_bias = keep(shifted)
+            net.per_unit = keep(1 / unit)
+            net.dw_byte = keep(dw / unit[:, None])
+            net.dw_byte_bias = keep(dw_bias / unit)
+            net.levels = <uint8_t*>take(2 * LINES_SIDE * net.channels)
         net.head_bias = keep(np.concatenate([policy_bias, value_bias]))
         net.policy_out = keep(policy_out)
         net.hidden_w = keep(np.pad(hidden_w, ((0, 0), (0, spare))))
@@ -208,10 +257,11 @@ cdef class LineNet:
             net.codebook, net.local_, net.global_, net.bias, net.dw, net.dw_bias, net.pw, net.pw_bias,
             net.pool_weight, net.pool_bias, net.head, net.head_bias, net.policy_out, net.hidden_w, net.hidden_b,
             net.out_w, net.out_b, net.x, net.y, net.heads, net.pool, net.vector, net.base, net.digits, net.bits,
-            net.rows, net.pw_short, net.pw_step, net.head_short, net.head_step, net.packed,
+            net.rows, net.pw_short, net.pw_step, net.head_short, net.head_step, net.packed, net.pw_byte,
+            net.pw_byte_step, net.pw_byte_bias, net.dw_byte, net.dw_byte_bias, net.per_unit, net.levels,
         ]
         cdef int i
-        for i in range(31):
+        for i in range(38):
             tengen_lines_release(parts[i])
 
     @property

@@ -3,8 +3,10 @@
 A board cell holds `channels` floats. The trunk `x` has a border of zeros: one row above, one below and one cell
 between two rows, which ends the one and begins the next; so the depthwise loop needs no branches. Blocks work in
 place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten. With AVX2 the pointwise
-products may be taken in 16 bits: a row of activations is rounded by its largest value, weights output by output, so
-that sums fit 32 bits whatever comes.
+products of the blocks may be taken in 8 bits, where the net's file has them so: the depthwise part ends in levels
+from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.quantise`). The other
+products, and all of them in a file without levels, are taken in 16 bits: a row of activations is rounded by its
+largest value, weights output by output, so that sums fit 32 bits whatever comes.
 
 All pointers to vectors are aligned to 32 bytes, `channels` and the widths of both heads are multiples of 8. */
 #ifndef TENGEN_LINES_H
@@ -51,6 +53,8 @@ enum {
     LINES_HALF = 128,                           /* sums of the weights of 7 local planes */
     LINES_LARGEST = 24575,                      /* of a packed row ... */
     LINES_LOAD = 87000,                         /* ... and of the sum of an output's short weights: 31 bits in all */
+    LINES_LEVELS = 127,                         /* largest level of an activation */
+    LINES_LEVEL_LOAD = 32767 / LINES_LEVELS,    /* of the sum of either sign of the weights that share a 16-bit sum */
     LINES_AHEAD = 10                            /* cells between the prefetch and the use of a codebook row */
 };
 
@@ -83,6 +87,13 @@ typedef struct {
     float* pw_step;             /* [N, C] */
     int16_t* head_short;        /* [C / 2, P + V, 2] */
     float* head_step;           /* [P + V] */
+    /* the blocks in 8 bits, [in / 4, out, 4], the depthwise part scaled to levels; NULL: the file has none */
+    int8_t* pw_byte;            /* [N, C / 4, C, 4] */
+    float* pw_byte_step;        /* [N, C] */
+    float* pw_byte_bias;        /* [N, C] */
+    float* dw_byte;             /* [N, 9, C] */
+    float* dw_byte_bias;        /* [N, C] */
+    float* per_unit;            /* [N, C]: levels to one unit of a depthwise output */
     float* policy_out;          /* [P] */
     float* hidden_w;            /* [3V, D] */
     float* hidden_b;            /* [D] */
@@ -92,6 +103,7 @@ typedef struct {
     float* x;                   /* trunk with its border */
     float* y;                   /* [2, LINES_SIDE, C]: depthwise rows */
     int16_t* packed;            /* [LINES_SIDE, C]: a row in 16 bits */
+    uint8_t* levels;            /* [2, LINES_SIDE, C]: depthwise rows in 8 bits */
     float* heads;               /* [LINES_SIDE, P + V] */
     float* pool;                /* [3 max(C, V)] */
     float* vector;              /* [max(C, D)] */
@@ -392,15 +404,18 @@ static TENGEN_FAST void lines_gather_fast(const tengen_lines* net, int cell, int
         lines_gather_body(net, cell, cells, x, net->channels, 1);
 }
 
-/* One vector of channels along a row: nine weights stay in registers, each loaded column serves three outputs. */
+/* One vector of channels along a row: nine weights stay in registers, each loaded column serves three outputs.
+
+The row becomes floats in `y`, or levels in `levels` if that is not NULL. */
 TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int channels, const float* w,
-                                   const float* bias, float* y)
+                                   const float* bias, float* y, uint8_t* levels)
 {
     const __m256 zero = _mm256_setzero_ps();
     int c, i;
     for (c = 0; c < channels; c += 8) {
         const float* from = x + c;
         float* to = y + c;
+        uint8_t* to_levels = levels + c;
         const __m256 w0 = _mm256_load_ps(w + c), w1 = _mm256_load_ps(w + channels + c);
         const __m256 w2 = _mm256_load_ps(w + 2 * channels + c), w3 = _mm256_load_ps(w + 3 * channels + c);
         const __m256 w4 = _mm256_load_ps(w + 4 * channels + c), w5 = _mm256_load_ps(w + 5 * channels + c);
@@ -419,8 +434,16 @@ TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int ch
             after = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
             now = _mm256_fmadd_ps(down, w8, _mm256_fmadd_ps(mid, w5, _mm256_fmadd_ps(up, w2, now)));
             next = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, next)));
-            _mm256_store_ps(to, _mm256_max_ps(now, zero));
-            to += channels;
+            now = _mm256_max_ps(now, zero);
+            if (levels != NULL) {
+                __m256i whole = _mm256_cvtps_epi32(now);
+                __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+                _mm_storel_epi64((__m128i*)to_levels, _mm_packs_epi16(words, words));    /* 127 at most */
+                to_levels += channels;
+            } else {
+                _mm256_store_ps(to, now);
+                to += channels;
+            }
             now = next;
             next = after;
         }
@@ -431,9 +454,18 @@ static TENGEN_FAST void lines_depth_fast(const float* x, int stride, int cells, 
                                          const float* bias, float* y)
 {
     if (channels == 32)
-        lines_depth_body(x, stride, cells, 32, w, bias, y);
+        lines_depth_body(x, stride, cells, 32, w, bias, y, NULL);
     else
-        lines_depth_body(x, stride, cells, channels, w, bias, y);
+        lines_depth_body(x, stride, cells, channels, w, bias, y, NULL);
+}
+
+static TENGEN_FAST void lines_depth_byte(const float* x, int stride, int cells, int channels, const float* w,
+                                         const float* bias, uint8_t* levels)
+{
+    if (channels == 64)
+        lines_depth_body(x, stride, cells, 64, w, bias, NULL, levels);
+    else
+        lines_depth_body(x, stride, cells, channels, w, bias, NULL, levels);
 }
 
 /* `cells` x `vectors` sums stay in registers; both are constants. */
@@ -657,6 +689,80 @@ static TENGEN_FAST void lines_short_fast(const int16_t* in, int cells, int n_in,
     }
 }
 
+/* Sums of `cells` x 8 `vectors` outputs. A 16-bit lane adds the products of every second pair of inputs. */
+TENGEN_INNER void lines_byte_tile(const uint8_t* in, int n_in, const int8_t* w, const float* bias,
+                                  const float* step, float* out, int n_out, int cells, int vectors)
+{
+    __m256i sum[2][4];
+    int i, v, k;
+#pragma GCC unroll 2
+    for (i = 0; i < cells; i++)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++)
+            sum[i][v] = _mm256_setzero_si256();
+    for (k = 0; k < n_in; k += 4, w += 4 * n_out) {
+        __m256i value[2];
+#pragma GCC unroll 2
+        for (i = 0; i < cells; i++) {
+            int32_t four;
+            memcpy(&four, in + i * n_in + k, sizeof four);
+            value[i] = _mm256_set1_epi32(four);
+        }
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++) {
+            __m256i weight = _mm256_load_si256((const __m256i*)(w + 32 * v));
+#if defined(__GNUC__)
+            __asm__("" : "+x"(weight));  /* loaded once, not again for each cell */
+#endif
+#pragma GCC unroll 2
+            for (i = 0; i < cells; i++) {
+                __m256i product = _mm256_maddubs_epi16(value[i], weight);
+#if defined(__GNUC__)
+                __asm__("vpaddw %1, %0, %0" : "+x"(sum[i][v]) : "x"(product));  /* GCC adds a move to each sum */
+#else
+                sum[i][v] = _mm256_add_epi16(sum[i][v], product);
+#endif
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        const __m256 worth = _mm256_load_ps(step + 8 * v), start = _mm256_load_ps(bias + 8 * v);
+#pragma GCC unroll 2
+        for (i = 0; i < cells; i++) {
+            float* to = out + i * n_out + 8 * v;
+            __m256 whole = _mm256_cvtepi32_ps(_mm256_madd_epi16(sum[i][v], _mm256_set1_epi16(1)));
+            whole = _mm256_fmadd_ps(whole, worth, _mm256_add_ps(start, _mm256_load_ps(to)));
+            _mm256_store_ps(to, _mm256_max_ps(whole, _mm256_setzero_ps()));
+        }
+    }
+}
+
+TENGEN_INNER void lines_byte_column(const uint8_t* in, int cells, int n_in, const int8_t* w, const float* bias,
+                                    const float* step, float* out, int n_out, int vectors)
+{
+    for (; cells >= 2; cells -= 2, in += 2 * n_in, out += 2 * n_out)
+        lines_byte_tile(in, n_in, w, bias, step, out, n_out, 2, vectors);
+    if (cells)
+        lines_byte_tile(in, n_in, w, bias, step, out, n_out, 1, vectors);
+}
+
+/* out = relu(out + in w + bias) for each of `cells`, n channels to n, in 8 bits. */
+static TENGEN_FAST void lines_byte_fast(const uint8_t* in, int cells, int n, const int8_t* w, const float* bias,
+                                        const float* step, float* out)
+{
+    int c;
+    if (n == 64) {
+        lines_byte_column(in, cells, 64, w, bias, step, out, 64, 4);
+        lines_byte_column(in, cells, 64, w + 128, bias + 32, step + 32, out + 32, 64, 4);
+        return;
+    }
+    for (c = 0; c + 32 <= n; c += 32)
+        lines_byte_column(in, cells, n, w + 4 * c, bias + c, step + c, out + c, n, 4);
+    for (; c < n; c += 8)
+        lines_byte_column(in, cells, n, w + 4 * c, bias + c, step + c, out + c, n, 1);
+}
+
 TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* sum, float* top, int vectors)
 {
     __m256 s[4], t[4];
@@ -776,6 +882,35 @@ static void lines_end_pool(float* pool, int n, int points)
     }
 }
 
+#if TENGEN_AVX2
+/* As `lines_block`, in 8 bits; `pooled`: what pooling adds stands in `vector`, together with `dw_bias`. */
+static void lines_block_byte(tengen_lines* net, int block, float* x, int stride, int pooled)
+{
+    int width = net->width, height = net->height, channels = net->channels, y, c;
+    const float* dw = net->dw_byte + block * 9 * channels;
+    const float* dw_bias = net->dw_byte_bias + block * channels;
+    const int8_t* pw = net->pw_byte + block * channels * channels;
+    const float* step = net->pw_byte_step + block * channels;
+    const float* bias = net->pw_byte_bias + block * channels;
+    uint8_t* row = net->levels;
+    uint8_t* below = net->levels + LINES_SIDE * channels;
+    if (pooled) {
+        for (c = 0; c < channels; c++)
+            net->vector[c] *= net->per_unit[block * channels + c];
+        dw_bias = net->vector;
+    }
+    lines_depth_byte(x, stride, width, channels, dw, dw_bias, row);
+    for (y = 0; y < height; y++, x += stride) {
+        uint8_t* swap = row;
+        if (y + 1 < height)
+            lines_depth_byte(x + stride, stride, width, channels, dw, dw_bias, below);
+        lines_byte_fast(row, width, channels, pw, bias, step, x);
+        row = below;
+        below = swap;
+    }
+}
+#endif
+
 static void lines_block(tengen_lines* net, int block, float* x, int stride)
 {
     int width = net->width, height = net->height, channels = net->channels, y;
@@ -797,6 +932,12 @@ static void lines_block(tengen_lines* net, int block, float* x, int stride)
                    channels, 1, 0);
         dw_bias = net->vector;
     }
+#if TENGEN_AVX2
+    if (net->vectors && net->pw_byte != NULL) {
+        lines_block_byte(net, block, x, stride, block == net->pooled);
+        return;
+    }
+#endif
     LINES_CALL(net, depth, x, stride, width, channels, dw, dw_bias, row);
     for (y = 0; y < height; y++, x += stride) {
         float* swap = row;

@@ -18,6 +18,7 @@ Weights = Mapping[str, Array]
 IDS = 364
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 EDGE = 3
+TOP_LEVEL = 127
 
 
 def digits_of(planes: Array) -> Array:
@@ -74,7 +75,7 @@ def judge_lines(weights: Weights, pooled: int, planes: Array) -> tuple[Array, Ar
     """Judge one position.
 
     Args:
-        weights: as for `engine.evaluator._lines.LineNet`.
+        weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.
         pooled: the block with global pooling, or -1.
         planes: [20, H, W].
 
@@ -89,7 +90,11 @@ def judge_lines(weights: Weights, pooled: int, planes: Array) -> tuple[Array, Ar
         y = depthwise(x, w["dw"][i]) + w["dw_bias"][i]
         if i == pooled:
             y += pool(x) @ w["pool_weight"] + w["pool_bias"]
-        x = relu(x + relu(y) @ w["pw"][i] + w["pw_bias"][i])
+        if "pw_levels" in w:
+            levels = np.minimum(np.rint(relu(y) / w["pw_unit"][i]), TOP_LEVEL)
+            x = relu(x + levels @ w["pw_levels"][i] * w["pw_levels_step"][i] + w["pw_levels_bias"][i])
+        else:
+            x = relu(x + relu(y) @ w["pw"][i] + w["pw_bias"][i])
     policy = relu(x @ w["policy_in"] + w["policy_bias"]) @ w["policy_out"]
     v = relu(x @ w["value_in"] + w["value_bias"])
     hidden = relu(pool(v) @ w["hidden_w"] + w["hidden_b"])

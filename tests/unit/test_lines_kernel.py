@@ -107,6 +107,83 @@ def test_kernel_agrees_with_the_reference(
         assert_agrees(net, weights, pooled, random_planes(seed, width, height))
 
 
+def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
+    """Add pointwise products in 8 bits, whose sums are as large as they may become, and of another net.
+
+    Another one, so that a kernel that takes the floats instead is found out.
+    """
+    generator = np.random.default_rng(4)
+    blocks, _, channels = weights["dw"].shape
+    levels = generator.normal(0, 30, (blocks, channels, channels))
+    lanes = levels.reshape(blocks, channels // 4, 2, 2, channels)
+    load = np.maximum(np.maximum(lanes, 0).sum((1, 3)), np.maximum(-lanes, 0).sum((1, 3))).max(1, keepdims=True)
+    levels = np.trunc(levels * np.minimum(258 / load, 4))
+    unit = generator.uniform(0.01, 0.03, (blocks, channels)).astype(np.float32)
+    step = generator.uniform(0.5, 2, (blocks, channels)).astype(np.float32) * 0.02 / channels**0.5 / 15
+    return weights | {
+        "pw_levels": np.clip(levels, -128, 127).astype(np.int8),
+        "pw_levels_step": step.astype(np.float32),
+        "pw_levels_bias": generator.normal(0, 0.2, (blocks, channels)).astype(np.float32),
+        "pw_unit": unit,
+    }
+
+
+@pytest.mark.parametrize(
+    ("channels", "blocks", "pooled"), [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)]
+)
+def test_products_of_8_bits_are_those_of_the_reference(channels: int, blocks: int, pooled: int) -> None:
+    floats = random_weights(channels, channels, blocks, 16, 16, 32)
+    weights = with_levels(floats)
+    net = LineNet(weights, pooled)
+    if not net.vectors:
+        pytest.skip("no AVX2 here")
+    for seed, (width, height) in enumerate(SIZES):
+        planes = random_planes(seed, width, height)
+        policy, wdl = evaluate(net, planes[None])
+        want_policy, want_wdl = judge_lines(weights, pooled, planes)
+        # An activation that lies between two levels may become either one.
+        np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
+        np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
+        for path in ("exact", "plain"):
+            assert_agrees(LineNet(weights, pooled, **PATHS[path]), floats, pooled, planes)
+
+
+def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
+    floats = random_weights(1, 32, 1, 8, 8, 8)
+    for sign in (1, -1):
+        weights = with_levels(floats)
+        levels = np.full((1, 32, 32), sign * 258 // 16, np.int64)
+        levels[:, [0, 2]] += sign * 258 - 16 * levels[:, [0, 2]]  # 258 in each of two sums
+        weights |= {"pw_levels": levels.astype(np.int8), "pw_unit": np.full((1, 32), 1e-6, np.float32)}
+        weights["dw_bias"] = np.full((1, 32), 50, np.float32)  # all inputs at 127
+        planes = random_planes(1, 15, 15)
+        policy, _ = evaluate(LineNet(weights, -1), planes[None])
+        np.testing.assert_allclose(policy[0], judge_lines(weights, -1, planes)[0], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("pw_levels", lambda a: a.astype(np.int16), "not int8"),
+        ("pw_levels", lambda a: a[:, :-1], "not int8"),
+        ("pw_levels", lambda a: np.full_like(a, 17), "add up to 272 in a sum, above 258"),
+        ("pw_levels", lambda a: np.full_like(a, -17), "add up to 272 in a sum, above 258"),
+        ("pw_levels_step", lambda a: a[:1], "shape"),
+        ("pw_levels_bias", None, "lack"),
+        ("pw_levels_bias", lambda a: a * np.float32(np.nan), "not finite"),
+        ("pw_unit", lambda a: a * 0, "not above 0"),
+    ],
+)
+def test_bad_levels_are_refused(weights: dict[str, Array], key: str, change: Any, message: str) -> None:
+    bad = with_levels(weights)
+    if change is None:
+        del bad[key]
+    else:
+        bad[key] = change(bad[key])
+    with pytest.raises(ValueError, match=message):
+        LineNet(bad, 1)
+
+
 @pytest.fixture(scope="module")
 def weights() -> dict[str, Array]:
     return random_weights(7, 32, 3, 16, 16, 32)
