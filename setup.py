@@ -36,7 +36,7 @@ extensions = [
         [name.replace(".", "/") + ".pyx"],
         include_dirs=["engine/rules", "engine/evaluator"],
         extra_compile_args=flags,
-        depends=["engine/rules/bits.h", "engine/evaluator/lines.h"],
+        depends=[f"engine/rules/{name}.h" for name in ("bits", "cpu", "shapes")] + ["engine/evaluator/lines.h"],
     )
     for name in modules
     if os.path.exists(name.replace(".", "/") + ".pyx")

@@ -7,9 +7,9 @@ on real positions stay where they were, as far as they can. That is the method o
 the net of the first self-play run, mostly in the stem, where planes that are 1 everywhere add up their
 errors.
 
-The blocks of a line net are products of 8 bits as well, in the engine's kernel. There, activations have a range a
-channel, since the depthwise part before them takes the scale for nothing, and go from 0 to 127; weights are so
-small that many products add up in 16 bits without a carry.
+The blocks of a line net are products of 8 bits as well, in the engine's kernel. There, activations have a
+range a channel, since the depthwise part before them takes the scale for nothing, and go from 0 to 127;
+weights are so small that many products add up in 16 bits without a carry.
 
 Shapes: `B` batch, `C` input planes or channels, `H` `W` board, `O` output channels, `K` = C x kernel area.
 """
@@ -35,7 +35,7 @@ WEIGHT_LEVELS = 63
 STEM_LEVELS = 127
 """The stem sees 0 and 1 only, so that 8 bits cannot overflow (derived)."""
 ACTIVATION_LEVELS = 127
-"""Of a line net's activations: 7 bits without sign, so that a product of 8 bits leaves room for sums (derived)."""
+"""Of a line net's activations: 7 bits without sign leave room for sums of products (derived)."""
 LOAD = 32767 // ACTIVATION_LEVELS
 """What the weights of one sign in one 16-bit sum may add up to (derived)."""
 _ROWS = 20_000  # points that the ranges of a line net's channels are taken from
@@ -247,33 +247,32 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     _run(model, batches, [b.second.register_forward_pre_hook(watch(k)) for k, b in enumerate(blocks)])
     c = model.config.channels
     n = len(blocks)
-    out = LineLevels(
-        np.zeros((n, c, c), np.int8), *(np.zeros((n, c), np.float32) for _ in range(2)), np.ones((n, c), np.float32)
-    )
+    step, bias, unit = (np.ones((n, c), np.float32) for _ in range(3))
+    out = LineLevels(np.zeros((n, c, c), np.int8), step, bias, unit)
     for k, block in enumerate(blocks):
         values = np.concatenate(seen[k])
         # An odd step, so that all rows and columns of boards come by.
         values = values[:: max(1, len(values) // _ROWS) | 1]
-        weight, bias = (a.astype(np.float64) for a in map(_numpy, block.second.folded()))
+        weight, shift = (a.astype(np.float64) for a in map(_numpy, block.second.folded()))
         weight = weight[:, :, 0, 0]
-        unit = out.unit[k] = _channel_units(values)
-        levels = np.minimum(np.rint(values / unit), ACTIVATION_LEVELS).astype(np.float64)
+        unit[k] = _channel_units(values)
+        levels = np.minimum(np.rint(values / unit[k]), ACTIVATION_LEVELS).astype(np.float64)
         # What the cut of the tails takes away on average, the bias gives back.
-        bias += weight @ (values.mean(axis=0) - levels.mean(axis=0) * unit)
+        shift += weight @ (values.mean(axis=0) - levels.mean(axis=0) * unit[k])
         inputs = np.hstack([levels, np.ones((len(levels), 1))])
-        scaled = weight * unit
-        step = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
-        step = np.maximum(step, 1e-9)
+        scaled = weight * unit[k]
+        scale = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
+        scale = np.maximum(scale, 1e-9)
         while True:
             rounded = round_convolution(
-                scaled[:, :, None, None], bias, inputs.T @ inputs, ACTIVATION_LEVELS, step
+                scaled[:, :, None, None], shift, inputs.T @ inputs, ACTIVATION_LEVELS, scale
             )
             whole = rounded.levels[:, :, 0, 0]
             load = lane_load(whole.astype(np.float64))
             if (load <= LOAD).all():
                 break
-            step = np.where(load > LOAD, step * np.maximum(load / LOAD, 1.002), step)
-        out.levels[k], out.step[k], out.bias[k] = whole.T, rounded.scale, rounded.bias
+            scale = np.where(load > LOAD, scale * np.maximum(load / LOAD, 1.002), scale)
+        out.levels[k], step[k], bias[k] = whole.T, rounded.scale, rounded.bias
     return out
 
 

@@ -62,8 +62,10 @@ cdef extern from "lines.h" nogil:
 
     void* tengen_lines_take(size_t bytes)
     void tengen_lines_release(void* p)
-    int tengen_lines_have_vectors()
     void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
+
+cdef extern from "cpu.h" nogil:
+    int tengen_have_vectors()
 
 cdef class LineNet:
     cdef tengen_lines net       # memory owned

@@ -202,7 +202,7 @@ cdef class LineNet:
         net.value = value
         net.hidden = hidden + spare
         net.pooled = pooled
-        net.vectors = 1 if vectors and tengen_lines_have_vectors() else 0
+        net.vectors = 1 if vectors and tengen_have_vectors() else 0
         net.narrow = 1 if 4 * int(book.max()) <= 32767 and 4 * int(book.min()) >= -32768 else 0
         net.scale = float(scale)
         net.codebook = keep_short(book)

@@ -8,6 +8,12 @@ the last cell are off the board). A point is y * width + x; a colour is BLACK or
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+cdef extern from "cpu.h" nogil:
+    int tengen_have_vectors()
+
+cdef extern from "shapes.h" nogil:
+    void tengen_shapes(uint32_t** lines, int exact_black, int exact_white, int caro, int threes, unsigned* some)
+
 cdef extern from "bits.h" nogil:
     int lowest32 "tengen_lowest32"(uint32_t v)
     int lowest64 "tengen_lowest64"(uint64_t v)
@@ -52,6 +58,7 @@ cdef struct Line:
 
 cdef struct Saved:
     Line lines[4]           # the four lines as they were
+    uint64_t sets[18]       # with_five, with_four and with_open_three as they were
     uint16_t point
     uint8_t colour          # BLACK, WHITE or OBSTACLE
     uint8_t to_move         # side to move before
@@ -71,6 +78,7 @@ cdef struct BoardState:
     uint8_t renju           # black has forbidden points
     uint16_t rule           # normalised: 0, 1, 4, 8 or 9
     uint64_t hash           # stones, side to move, size and rule
+    # the three sets are kept and restored as one block
     uint64_t with_five[2][3]       # lines with a five point, one bit a line, by colour
     uint64_t with_four[2][3]       # lines with a four point
     uint64_t with_open_three[2][3]  # lines with an open-three point

@@ -18,6 +18,9 @@ SHAPE_FOUR: int
 SHAPE_OPEN_THREE: int
 SHAPE_FORK: int
 
+def use_vectors(on: bool) -> bool:
+    """Say whether placements use AVX2, if the processor has it; return what held before. For tests."""
+
 class Board:
     """A position: stones, side to move, incremental line tables, undo stack.
 

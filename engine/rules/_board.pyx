@@ -25,6 +25,7 @@ globals().update(
     SHAPE_FOUR=SHAPE_FOUR, SHAPE_OPEN_THREE=SHAPE_OPEN_THREE, SHAPE_FORK=SHAPE_FORK,
 )
 
+cdef bint VECTORS = tengen_have_vectors()
 cdef uint64_t ZOBRIST[3][484]   # by colour (OBSTACLE last) and y * MAX_SIDE + x
 cdef uint64_t ZOBRIST_WHITE_TO_MOVE
 
@@ -226,6 +227,14 @@ cdef inline void evaluate_line(Line* line, int c, bint exact, bint caro, bint th
         )
 
 
+def use_vectors(on):
+    """Say whether placements use AVX2, if the processor has it; return what held before. For tests."""
+    global VECTORS
+    before = bool(VECTORS)
+    VECTORS = bool(on) and tengen_have_vectors()
+    return before
+
+
 cdef inline void set_bit(uint64_t* words, int line, bint value) noexcept nogil:
     cdef uint64_t bit = (<uint64_t>1) << (line & 63)
     if value:
@@ -244,11 +253,26 @@ cdef inline void index_line(BoardState* b, int i) noexcept nogil:
         set_bit(b.with_open_three[c], i, line.open_three[c] != 0)
 
 
+cdef inline void index_lanes(uint64_t (*sets)[3], const int* lines, unsigned some) noexcept nogil:
+    """Bring one of the with_* sets up to date; bit 2 d + c of `some`: whether line d has such a point of colour c."""
+    cdef int d, c
+    cdef uint64_t bit
+    for d in range(4):
+        bit = (<uint64_t>1) << (lines[d] & 63)
+        for c in range(2):
+            sets[c][lines[d] >> 6] = (sets[c][lines[d] >> 6] & ~bit) | (bit & -<uint64_t>(some & 1))
+            some >>= 1
+
+
 cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept nogil:
     cdef Saved* saved = &b.saved[b.ply]
     cdef Line* line
+    cdef uint32_t* lines[4]
+    cdef int numbers[4]
+    cdef unsigned some[3]
     cdef uint32_t bit
     cdef int d, i
+    memcpy(saved.sets, b.with_five, sizeof(saved.sets))
     saved.point = <uint16_t>point
     saved.colour = <uint8_t>colour
     saved.to_move = b.to_move
@@ -263,9 +287,19 @@ cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept
             if line.five[colour] & bit:
                 b.winner = <uint8_t>colour
             line.stones[colour] |= bit
-        evaluate_line(line, BLACK, b.exact[BLACK], b.caro, tables == TABLES_ALL)
-        evaluate_line(line, WHITE, b.exact[WHITE], b.caro, tables == TABLES_ALL)
-        index_line(b, i)
+        if VECTORS:
+            lines[d] = <uint32_t*>line
+            numbers[d] = i
+        else:
+            evaluate_line(line, BLACK, b.exact[BLACK], b.caro, tables == TABLES_ALL)
+            evaluate_line(line, WHITE, b.exact[WHITE], b.caro, tables == TABLES_ALL)
+            index_line(b, i)
+    if VECTORS:
+        tengen_shapes(lines, b.exact[BLACK], b.exact[WHITE], b.caro, tables == TABLES_ALL, some)
+        index_lanes(b.with_five, numbers, some[0])
+        index_lanes(b.with_four, numbers, some[1])
+        if tables == TABLES_ALL:
+            index_lanes(b.with_open_three, numbers, some[2])
     b.cells[point] = <uint8_t>colour
     b.hash ^= stone_key(b, point, colour)
     b.ply += 1
@@ -276,15 +310,14 @@ cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept
 
 cdef void board_undo(BoardState* b) noexcept nogil:
     cdef Saved* saved
-    cdef int d, i, point
+    cdef int d, point
     b.ply -= 1
     b.n_empty += 1
     saved = &b.saved[b.ply]
     point = saved.point
     for d in range(4):
-        i = b.line_of[d][point]
-        b.lines[i] = saved.lines[d]
-        index_line(b, i)
+        b.lines[b.line_of[d][point]] = saved.lines[d]
+    memcpy(b.with_five, saved.sets, sizeof(saved.sets))
     b.cells[point] = EMPTY
     b.hash ^= stone_key(b, point, saved.colour)
     board_set_to_move(b, saved.to_move)

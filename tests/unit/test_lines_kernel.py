@@ -116,7 +116,7 @@ def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
     blocks, _, channels = weights["dw"].shape
     levels = generator.normal(0, 30, (blocks, channels, channels))
     lanes = levels.reshape(blocks, channels // 4, 2, 2, channels)
-    load = np.maximum(np.maximum(lanes, 0).sum((1, 3)), np.maximum(-lanes, 0).sum((1, 3))).max(1, keepdims=True)
+    load = np.maximum(*(np.maximum(sign * lanes, 0).sum((1, 3)) for sign in (1, -1))).max(1, keepdims=True)
     levels = np.trunc(levels * np.minimum(258 / load, 4))
     unit = generator.uniform(0.01, 0.03, (blocks, channels)).astype(np.float32)
     step = generator.uniform(0.5, 2, (blocks, channels)).astype(np.float32) * 0.02 / channels**0.5 / 15
@@ -129,7 +129,8 @@ def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
 
 
 @pytest.mark.parametrize(
-    ("channels", "blocks", "pooled"), [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)]
+    ("channels", "blocks", "pooled"),
+    [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)],
 )
 def test_products_of_8_bits_are_those_of_the_reference(channels: int, blocks: int, pooled: int) -> None:
     floats = random_weights(channels, channels, blocks, 16, 16, 32)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from engine.rules import geometry
+from engine.rules import _board, geometry
 from engine.rules._board import Board
 from engine.rules.rule import Rule, rule_from_mask
 from tests.reference.rules import NaiveBoard
@@ -421,3 +423,35 @@ def test_pickle_keeps_position_and_turn() -> None:
     board.set_to_move(1)
     again = pickle.loads(pickle.dumps(board))
     assert (again.hash, again.stones(), again.to_move) == (board.hash, board.stones(), 1)
+
+
+@pytest.mark.parametrize("rule", ALL_RULES)
+def test_vectors_and_plain_code_make_the_same_tables(rule: int) -> None:
+    """The naive twin is compared with the one that this processor takes; here both are, on the same games."""
+    rng = random.Random(rule)
+    before = _board.use_vectors(True)
+    try:
+        for side in (5, 9, 15, 22):
+            boards = Board(side, side, rule), Board(side, side, rule)
+            for point in rng.sample(range(side * side), min(side * side, 90)):
+                colour, undo = rng.randint(0, 1), rng.random() < 0.2
+                for board, vectors in zip(boards, (True, False), strict=True):
+                    _board.use_vectors(vectors)
+                    board.place(point, colour)
+                    if undo:
+                        board.undo()
+                for d in range(4):
+                    for c in (0, 1):
+                        masks = [board.line_masks(point, d, c) for board in boards]
+                        assert masks[0] == masks[1], (side, point, d, c)
+                for c in (0, 1):
+                    assert (boards[0].shapes(c) == boards[1].shapes(c)).all()
+                    assert boards[0].five_points(c) == boards[1].five_points(c)
+    finally:
+        _board.use_vectors(before)
+
+
+@pytest.mark.skipif(not _board.use_vectors(True), reason="no AVX2 here")
+def test_plain_code_plays_when_told() -> None:
+    assert _board.use_vectors(False) is True
+    assert _board.use_vectors(True) is False

@@ -1,0 +1,43 @@
+/* AVX2 for kernels that ask for it at run time: the intrinsics, attributes for functions that use them, and whether
+the processor has them. */
+#ifndef TENGEN_CPU_H
+#define TENGEN_CPU_H
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define TENGEN_AVX2 1
+#include <immintrin.h>
+#define TENGEN_FAST __attribute__((target("avx2,fma"), noinline))
+#define TENGEN_INNER __attribute__((target("avx2,fma"), always_inline)) static inline
+#define TENGEN_PREFETCH(p) __builtin_prefetch(p)
+#elif defined(_MSC_VER) && defined(_M_X64)      /* written from its manual, not compiled by it yet */
+#define TENGEN_AVX2 1
+#include <immintrin.h>
+#include <intrin.h>
+#define TENGEN_FAST __declspec(noinline)
+#define TENGEN_INNER static __forceinline
+#define TENGEN_PREFETCH(p) _mm_prefetch((const char*)(p), _MM_HINT_T0)
+#else
+#define TENGEN_AVX2 0
+#endif
+
+/* 1 if this processor has AVX2 and FMA and the system keeps their registers. */
+static int tengen_have_vectors(void)
+{
+#if defined(_MSC_VER) && TENGEN_AVX2
+    int word[4];
+    __cpuid(word, 0);
+    if (word[0] < 7)
+        return 0;
+    __cpuid(word, 1);       /* FMA, and that the system keeps the registers: OSXSAVE, then XCR0 */
+    if (!(word[2] >> 12 & 1) || !(word[2] >> 27 & 1) || (_xgetbv(0) & 6) != 6)
+        return 0;
+    __cpuidex(word, 7, 0);
+    return word[1] >> 5 & 1;
+#elif TENGEN_AVX2
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+#endif
