@@ -17,6 +17,8 @@ MODULES = [
     "training._rollouts",
 ]
 
+HEADERS = [f"engine/{name}.h" for name in ("rules/bits", "rules/cpu", "rules/shapes", "evaluator/lines")]
+
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 chosen = os.environ.get("TENGEN_MODULES")
 modules = chosen.split(",") if chosen else MODULES
@@ -36,7 +38,7 @@ extensions = [
         [name.replace(".", "/") + ".pyx"],
         include_dirs=["engine/rules", "engine/evaluator"],
         extra_compile_args=flags,
-        depends=[f"engine/rules/{name}.h" for name in ("bits", "cpu", "shapes")] + ["engine/evaluator/lines.h"],
+        depends=HEADERS,
     )
     for name in modules
     if os.path.exists(name.replace(".", "/") + ".pyx")

@@ -249,12 +249,13 @@ def build(
     if isinstance(model.stem, LineStem):
         weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
         if levels is not None:
-            weights |= {
-                "pw_levels": levels.levels,
-                "pw_levels_step": levels.step,
-                "pw_levels_bias": levels.bias,
-                "pw_unit": levels.unit,
-            }
+            for key, product in (("pw", levels.blocks), ("head", levels.heads)):
+                weights |= {
+                    f"{key}_levels": product.levels,
+                    f"{key}_levels_step": product.step,
+                    f"{key}_levels_bias": product.bias,
+                    f"{key}_unit": product.unit,
+                }
         for name, value in weights.items():
             g.node("Identity", [g.constant(f"{WEIGHT_PREFIX}{name}.value", value)], f"{WEIGHT_PREFIX}{name}")
             kind = helper.np_dtype_to_tensor_dtype(value.dtype)

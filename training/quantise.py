@@ -87,20 +87,28 @@ class Quantisation:
 
 
 @dataclass(frozen=True, slots=True)
-class LineLevels:
-    """The pointwise products of a line net's blocks in 8 bits; `N` blocks, `C` channels.
+class Levels:
+    """A product of a line net in 8 bits; one array more in front for those of all blocks.
 
     Attributes:
-        levels: weights, int8 [N, C, C] (in, out).
-        step: what one level of weight times one level of input is worth, float32 [N, C] (out).
-        bias: moved by what the rounding does on average, float32 [N, C] (out).
-        unit: what one level of input is worth, float32 [N, C] (in).
+        levels: weights, int8 [in, out].
+        step: what one level of weight times one level of input is worth, float32 [out].
+        bias: moved by what the rounding does on average, float32 [out].
+        unit: what one level of input is worth, float32 [in].
     """
 
     levels: npt.NDArray[np.int8]
     step: Array
     bias: Array
     unit: Array
+
+
+@dataclass(frozen=True, slots=True)
+class LineLevels:
+    """The pointwise products of a line net in 8 bits: those of the blocks, and of both heads side by side."""
+
+    blocks: Levels
+    heads: Levels
 
 
 def convolutions(model: Network) -> dict[str, tuple[torch.nn.Conv2d, Array, Array, str]]:
@@ -226,8 +234,35 @@ def _channel_units(values: Array) -> Array:
     return best.astype(np.float32)
 
 
+def round_product(weight: Array, bias: Array, values: Array) -> Levels:
+    """Return a product in 8 bits whose outputs change least on the inputs it is given.
+
+    Args:
+        weight: float32 [O, C].
+        bias: float32 [O].
+        values: inputs, none negative, float32 [n, C].
+    """
+    unit = _channel_units(values)
+    levels = np.minimum(np.rint(values / unit), ACTIVATION_LEVELS).astype(np.float64)
+    scaled = weight.astype(np.float64) * unit
+    # What the cut of the tails takes away on average, the bias gives back.
+    bias = bias + (weight * (values.mean(axis=0) - levels.mean(axis=0) * unit)).sum(axis=1)
+    inputs = np.hstack([levels, np.ones((len(levels), 1))])
+    scale = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
+    scale = np.maximum(scale, 1e-9)
+    while True:
+        rounded = round_convolution(
+            scaled[:, :, None, None], bias, inputs.T @ inputs, ACTIVATION_LEVELS, scale
+        )
+        whole = rounded.levels[:, :, 0, 0]
+        load = lane_load(whole.astype(np.float64))
+        if (load <= LOAD).all():
+            return Levels(np.ascontiguousarray(whole.T), rounded.scale, rounded.bias, unit)
+        scale = np.where(load > LOAD, scale * np.maximum(load / LOAD, 1.002), scale)
+
+
 def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
-    """Return the blocks of a line net in 8 bits.
+    """Return the pointwise products of a line net in 8 bits.
 
     Args:
         model: the net, on the CPU, in eval mode.
@@ -239,41 +274,28 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     if not batches:
         raise ValueError("no positions to calibrate on")
     blocks = [block for block in model.blocks if isinstance(block, Block)]
-    seen: list[list[Array]] = [[] for _ in blocks]
+    seen: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
 
     def watch(k: int) -> Callable[[object, tuple[Tensor, ...]], None]:
         return lambda m, i: seen[k].append(i[0].permute(0, 2, 3, 1).flatten(0, 2).numpy())
 
-    _run(model, batches, [b.second.register_forward_pre_hook(watch(k)) for k, b in enumerate(blocks)])
-    c = model.config.channels
-    n = len(blocks)
-    step, bias, unit = (np.ones((n, c), np.float32) for _ in range(3))
-    out = LineLevels(np.zeros((n, c, c), np.int8), step, bias, unit)
-    for k, block in enumerate(blocks):
-        values = np.concatenate(seen[k])
+    layers = [block.second for block in blocks] + [model.policy_in]
+    _run(model, batches, [layer.register_forward_pre_hook(watch(k)) for k, layer in enumerate(layers)])
+    heads = (model.policy_in, model.value_in)
+    products = [
+        *(tuple(_numpy(a) for a in block.second.folded()) for block in blocks),
+        tuple(np.concatenate([_numpy(getattr(head, part)) for head in heads]) for part in ("weight", "bias")),
+    ]
+    found = []
+    for (weight, bias), chunks in zip(products, seen, strict=True):
+        values = np.concatenate(chunks)
         # An odd step, so that all rows and columns of boards come by.
         values = values[:: max(1, len(values) // _ROWS) | 1]
-        weight, shift = (a.astype(np.float64) for a in map(_numpy, block.second.folded()))
-        weight = weight[:, :, 0, 0]
-        unit[k] = _channel_units(values)
-        levels = np.minimum(np.rint(values / unit[k]), ACTIVATION_LEVELS).astype(np.float64)
-        # What the cut of the tails takes away on average, the bias gives back.
-        shift += weight @ (values.mean(axis=0) - levels.mean(axis=0) * unit[k])
-        inputs = np.hstack([levels, np.ones((len(levels), 1))])
-        scaled = weight * unit[k]
-        scale = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
-        scale = np.maximum(scale, 1e-9)
-        while True:
-            rounded = round_convolution(
-                scaled[:, :, None, None], shift, inputs.T @ inputs, ACTIVATION_LEVELS, scale
-            )
-            whole = rounded.levels[:, :, 0, 0]
-            load = lane_load(whole.astype(np.float64))
-            if (load <= LOAD).all():
-                break
-            scale = np.where(load > LOAD, scale * np.maximum(load / LOAD, 1.002), scale)
-        out.levels[k], step[k], bias[k] = whole.T, rounded.scale, rounded.bias
-    return out
+        found.append(round_product(weight[:, :, 0, 0], bias, values))
+    c = model.config.channels
+    empty = Levels(np.zeros((0, c, c), np.int8), *(np.zeros((0, c), np.float32) for _ in range(3)))
+    parts = ([getattr(a, part) for a in found[:-1]] for part in ("levels", "step", "bias", "unit"))
+    return LineLevels(Levels(*map(np.stack, parts)) if blocks else empty, found[-1])
 
 
 def calibrate(model: Network, batches: Sequence[Array]) -> Quantisation:

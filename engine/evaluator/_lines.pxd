@@ -43,6 +43,10 @@ cdef extern from "lines.h" nogil:
         float* dw_byte
         float* dw_byte_bias
         float* per_unit
+        int8_t* head_byte
+        float* head_byte_step
+        float* head_byte_bias
+        float* head_per_unit
         float* policy_out
         float* hidden_w
         float* hidden_b

@@ -109,29 +109,34 @@ def _shorten(weights):
     return np.ascontiguousarray(np.swapaxes(pairs, -1, -2)), step.astype(np.float32)
 
 
-def _levels(weights, blocks, channels):
-    """Return the pointwise products in 8 bits, or None if the weights have none.
+def _levels(weights, key, inputs, outputs, *lead):
+    """Return products in 8 bits, checked, or None if the weights have no levels at all.
 
     Returns:
-        levels int8 [N, C, C] (in, out), their steps float32 [N, C] (out), the bias to take with them [N, C], and
-        what one level of each input is worth [N, C].
+        levels int8 [..., inputs / 4, outputs, 4], and float32: what a step of each output is worth [..., outputs],
+        the bias to take with them [..., outputs], and the levels to one unit of each input [..., inputs].
     """
-    if "pw_levels" not in weights:
+    if not any(name.endswith("_levels") for name in weights):
         return None
-    levels = np.asarray(weights["pw_levels"])
-    if levels.dtype != np.int8 or levels.shape != (blocks, channels, channels):
-        raise ValueError(f"line net: 'pw_levels' is {levels.dtype} {list(levels.shape)}, not int8 "
-                         f"[{blocks}, {channels}, {channels}]")
-    rest = [_floats(weights, key, (blocks, channels)) for key in ("pw_levels_step", "pw_levels_bias", "pw_unit")]
-    if not (rest[2] > 0).all():
-        raise ValueError("line net: 'pw_unit' is not above 0")
+    name = f"{key}_levels"
+    if name not in weights:
+        raise ValueError(f"line net: weights lack '{name}'")
+    levels = np.asarray(weights[name])
+    if levels.dtype != np.int8 or levels.shape != (*lead, inputs, outputs):
+        raise ValueError(f"line net: '{name}' is {levels.dtype} {list(levels.shape)}, not int8 "
+                         f"{[*lead, inputs, outputs]}")
+    step, bias = (_floats(weights, f"{name}_{part}", (*lead, outputs)) for part in ("step", "bias"))
+    unit = _floats(weights, f"{key}_unit", (*lead, inputs))
+    if not (unit > 0).all():
+        raise ValueError(f"line net: '{key}_unit' is not above 0")
     # 16-bit sums: of inputs 0, 1, 4, 5, 8, ... and of the others
-    lanes = levels.astype(np.int64).reshape(blocks, channels // 4, 2, 2, channels)
+    lanes = levels.astype(np.int64).reshape(*lead, inputs // 4, 2, 2, outputs)
     for sign in (1, -1):
-        load = np.maximum(sign * lanes, 0).sum(axis=(1, 3))
+        load = np.maximum(sign * lanes, 0).sum(axis=(-4, -2))
         if load.size and load.max() > LINES_LEVEL_LOAD:
-            raise ValueError(f"line net: 'pw_levels' add up to {load.max()} in a sum, above {LINES_LEVEL_LOAD}")
-    return levels, *rest
+            raise ValueError(f"line net: '{name}' add up to {load.max()} in a sum, above {LINES_LEVEL_LOAD}")
+    fours = levels.reshape(*lead, inputs // 4, 4, outputs)
+    return np.ascontiguousarray(np.swapaxes(fours, -1, -2)), step, bias, 1 / unit
 
 
 cdef class LineNet:
@@ -143,16 +148,17 @@ cdef class LineNet:
             plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C],
             pool_weight [3C, C], pool_bias [C], policy_in [C, P],
             policy_bias [P], policy_out [P], value_in [C, V], value_bias [V], hidden_w [3V, D], hidden_b [D],
-            out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept. Four more are used where they
-            are there: pw_levels int8 [N, C, C] (in, out), pw_levels_step [N, C] (out), pw_levels_bias [N, C] (out)
-            and pw_unit [N, C] (in), the pointwise products for inputs that are rounded to levels from 0 to 127, worth
-            pw_unit each. A 16-bit sum holds every second pair of inputs: of the weights in one, those of either sign
-            must not add up to more than 258.
+            out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept. Where there are
+            levels, they are used: pw_levels int8 [N, C, C] (in, out), pw_levels_step [N, C] (out), pw_levels_bias
+            [N, C] (out) and pw_unit [N, C] (in), the pointwise products for inputs that are rounded to levels from 0
+            to 127, worth pw_unit each; and head_levels int8 [C, P + V], head_levels_step, head_levels_bias [P + V]
+            and head_unit [C], the same for policy_in and value_in side by side. A 16-bit sum holds every second pair
+            of inputs: of the weights in one, those of either sign must not add up to more than 258.
         pooled: the block with global pooling, or -1.
         vectors: use AVX2 where the processor has it.
         exact: take the pointwise products in float32 with AVX2 too. Else they are taken in 8 bits there if the
-            weights have levels, which is the fastest. The heads, and all of them without levels, are taken in 16
-            bits (weights rounded output by output, activations row by row), which moves logits by some 1e-4.
+            weights have levels, which is the fastest; without them in 16 bits (weights rounded output by output,
+            activations row by row), which moves logits by some 1e-4.
 
     Raises:
         ValueError: a key is missing, or has another type or shape, or is not finite.
@@ -174,7 +180,7 @@ cdef class LineNet:
         dw_bias = _floats(weights, "dw_bias", (blocks, channels))
         pw = _floats(weights, "pw", (blocks, channels, channels))
         pw_bias = _floats(weights, "pw_bias", (blocks, channels))
-        levels = _levels(weights, blocks, channels)
+        pw_levels = _levels(weights, "pw", channels, channels, blocks)
         pool_weight = _floats(weights, "pool_weight", (3 * channels, channels))
         pool_bias = _floats(weights, "pool_bias", (channels,))
         policy_in = _floats(weights, "policy_in", (channels, -1))
@@ -184,6 +190,7 @@ cdef class LineNet:
         value_in = _floats(weights, "value_in", (channels, -1))
         value = _in_steps("value channels", value_in.shape[1], 8, MAX_WIDTH)
         value_bias = _floats(weights, "value_bias", (value,))
+        head_levels = _levels(weights, "head", channels, policy + value)
         hidden_w = _floats(weights, "hidden_w", (3 * value, -1))
         hidden = hidden_w.shape[1]
         if hidden > MAX_WIDTH:
@@ -225,16 +232,21 @@ cdef class LineNet:
             net.head_short = keep_short(pairs)
             net.head_step = keep(steps)
             net.packed = <int16_t*>take(LINES_SIDE * net.channels * sizeof(int16_t))
-        if net.vectors and not exact and levels is not None and blocks > 0:
-            whole, step, shifted, unit = levels
-            fours = whole.reshape(blocks, channels // 4, 4, channels)
-            net.pw_byte = keep_bytes(np.ascontiguousarray(np.swapaxes(fours, -1, -2)))
-            net.pw_byte_step = keep(step)
-            net.pw_byte_bias = keep(shifted)
-            net.per_unit = keep(1 / unit)
-            net.dw_byte = keep(dw / unit[:, None])
-            net.dw_byte_bias = keep(dw_bias / unit)
+        if net.vectors and not exact and pw_levels is not None:
             net.levels = <uint8_t*>take(2 * LINES_SIDE * net.channels)
+            whole, step, shifted, per_unit = head_levels
+            net.head_byte = keep_bytes(whole)
+            net.head_byte_step = keep(step)
+            net.head_byte_bias = keep(shifted)
+            net.head_per_unit = keep(per_unit)
+            if blocks > 0:
+                whole, step, shifted, per_unit = pw_levels
+                net.pw_byte = keep_bytes(whole)
+                net.pw_byte_step = keep(step)
+                net.pw_byte_bias = keep(shifted)
+                net.per_unit = keep(per_unit)
+                net.dw_byte = keep(dw * per_unit[:, None])
+                net.dw_byte_bias = keep(dw_bias * per_unit)
         net.head_bias = keep(np.concatenate([policy_bias, value_bias]))
         net.policy_out = keep(policy_out)
         net.hidden_w = keep(np.pad(hidden_w, ((0, 0), (0, spare))))
@@ -259,9 +271,10 @@ cdef class LineNet:
             net.out_w, net.out_b, net.x, net.y, net.heads, net.pool, net.vector, net.base, net.digits, net.bits,
             net.rows, net.pw_short, net.pw_step, net.head_short, net.head_step, net.packed, net.pw_byte,
             net.pw_byte_step, net.pw_byte_bias, net.dw_byte, net.dw_byte_bias, net.per_unit, net.levels,
+            net.head_byte, net.head_byte_step, net.head_byte_bias, net.head_per_unit,
         ]
         cdef int i
-        for i in range(38):
+        for i in range(42):
             tengen_lines_release(parts[i])
 
     @property

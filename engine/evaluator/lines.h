@@ -3,10 +3,10 @@
 A board cell holds `channels` floats. The trunk `x` has a border of zeros: one row above, one below and one cell
 between two rows, which ends the one and begins the next; so the depthwise loop needs no branches. Blocks work in
 place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten. With AVX2 the pointwise
-products of the blocks may be taken in 8 bits, where the net's file has them so: the depthwise part ends in levels
-from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.quantise`). The other
-products, and all of them in a file without levels, are taken in 16 bits: a row of activations is rounded by its
-largest value, weights output by output, so that sums fit 32 bits whatever comes.
+products may be taken in 8 bits, where the net's file has them so: inputs are rounded to levels from 0 to 127, and
+weights are such that their sums fit 16 bits whatever comes (`training.quantise`). Without levels they may be taken
+in 16 bits: a row of activations is rounded by its largest value, weights output by output, so that sums fit 32 bits
+whatever comes.
 
 All pointers to vectors are aligned to 32 bytes, `channels` and the widths of both heads are multiples of 8. */
 #ifndef TENGEN_LINES_H
@@ -79,6 +79,11 @@ typedef struct {
     float* dw_byte;             /* [N, 9, C] */
     float* dw_byte_bias;        /* [N, C] */
     float* per_unit;            /* [N, C]: levels to one unit of a depthwise output */
+    /* the first layer of both heads in 8 bits, [in / 4, out, 4]; all or none, together with the blocks */
+    int8_t* head_byte;          /* [C / 4, P + V, 4] */
+    float* head_byte_step;      /* [P + V] */
+    float* head_byte_bias;      /* [P + V] */
+    float* head_per_unit;       /* [C] */
     float* policy_out;          /* [P] */
     float* hidden_w;            /* [3V, D] */
     float* hidden_b;            /* [D] */
@@ -657,7 +662,7 @@ static TENGEN_FAST void lines_short_fast(const int16_t* in, int cells, int n_in,
 
 /* Sums of `cells` x 8 `vectors` outputs. A 16-bit lane adds the products of every second pair of inputs. */
 TENGEN_INNER void lines_byte_tile(const uint8_t* in, int n_in, const int8_t* w, const float* bias,
-                                  const float* step, float* out, int n_out, int cells, int vectors)
+                                  const float* step, float* out, int n_out, int residual, int cells, int vectors)
 {
     __m256i sum[2][4];
     int i, v, k;
@@ -693,40 +698,63 @@ TENGEN_INNER void lines_byte_tile(const uint8_t* in, int n_in, const int8_t* w, 
     }
 #pragma GCC unroll 4
     for (v = 0; v < vectors; v++) {
-        const __m256 worth = _mm256_load_ps(step + 8 * v), start = _mm256_load_ps(bias + 8 * v);
+        const __m256 worth = _mm256_load_ps(step + 8 * v);
 #pragma GCC unroll 2
         for (i = 0; i < cells; i++) {
             float* to = out + i * n_out + 8 * v;
             __m256 whole = _mm256_cvtepi32_ps(_mm256_madd_epi16(sum[i][v], _mm256_set1_epi16(1)));
-            whole = _mm256_fmadd_ps(whole, worth, _mm256_add_ps(start, _mm256_load_ps(to)));
+            __m256 start = _mm256_load_ps(bias + 8 * v);
+            if (residual)
+                start = _mm256_add_ps(start, _mm256_load_ps(to));
+            whole = _mm256_fmadd_ps(whole, worth, start);
             _mm256_store_ps(to, _mm256_max_ps(whole, _mm256_setzero_ps()));
         }
     }
 }
 
 TENGEN_INNER void lines_byte_column(const uint8_t* in, int cells, int n_in, const int8_t* w, const float* bias,
-                                    const float* step, float* out, int n_out, int vectors)
+                                    const float* step, float* out, int n_out, int residual, int vectors)
 {
     for (; cells >= 2; cells -= 2, in += 2 * n_in, out += 2 * n_out)
-        lines_byte_tile(in, n_in, w, bias, step, out, n_out, 2, vectors);
+        lines_byte_tile(in, n_in, w, bias, step, out, n_out, residual, 2, vectors);
     if (cells)
-        lines_byte_tile(in, n_in, w, bias, step, out, n_out, 1, vectors);
+        lines_byte_tile(in, n_in, w, bias, step, out, n_out, residual, 1, vectors);
 }
 
-/* out = relu(out + in w + bias) for each of `cells`, n channels to n, in 8 bits. */
-static TENGEN_FAST void lines_byte_fast(const uint8_t* in, int cells, int n, const int8_t* w, const float* bias,
-                                        const float* step, float* out)
+TENGEN_INNER void lines_byte_body(const uint8_t* in, int cells, int n_in, const int8_t* w, const float* bias,
+                                  const float* step, float* out, int n_out, int residual)
 {
     int c;
-    if (n == 64) {
-        lines_byte_column(in, cells, 64, w, bias, step, out, 64, 4);
-        lines_byte_column(in, cells, 64, w + 128, bias + 32, step + 32, out + 32, 64, 4);
-        return;
+    for (c = 0; c + 32 <= n_out; c += 32)
+        lines_byte_column(in, cells, n_in, w + 4 * c, bias + c, step + c, out + c, n_out, residual, 4);
+    if (c + 16 <= n_out) {
+        lines_byte_column(in, cells, n_in, w + 4 * c, bias + c, step + c, out + c, n_out, residual, 2);
+        c += 16;
     }
-    for (c = 0; c + 32 <= n; c += 32)
-        lines_byte_column(in, cells, n, w + 4 * c, bias + c, step + c, out + c, n, 4);
-    for (; c < n; c += 8)
-        lines_byte_column(in, cells, n, w + 4 * c, bias + c, step + c, out + c, n, 1);
+    if (c < n_out)
+        lines_byte_column(in, cells, n_in, w + 4 * c, bias + c, step + c, out + c, n_out, residual, 1);
+}
+
+/* out = relu(in w + bias), or relu(out + in w + bias), for each of `cells`, in 8 bits. */
+static TENGEN_FAST void lines_byte_fast(const uint8_t* in, int cells, int n_in, const int8_t* w, const float* bias,
+                                        const float* step, float* out, int n_out, int residual)
+{
+    if (n_in == 64 && n_out == 64 && residual)
+        lines_byte_body(in, cells, 64, w, bias, step, out, 64, 1);
+    else
+        lines_byte_body(in, cells, n_in, w, bias, step, out, n_out, residual);
+}
+
+/* Round cells of n channels, none negative, to levels. */
+static TENGEN_FAST void lines_levels_fast(const float* x, int cells, int n, const float* per_unit, uint8_t* levels)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, x += n, levels += n)
+        for (c = 0; c < n; c += 8) {
+            __m256i whole = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(x + c), _mm256_load_ps(per_unit + c)));
+            __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+            _mm_storel_epi64((__m128i*)(levels + c), _mm_packs_epi16(words, words));    /* 127 at most */
+        }
 }
 
 TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* sum, float* top, int vectors)
@@ -870,7 +898,7 @@ static void lines_block_byte(tengen_lines* net, int block, float* x, int stride,
         uint8_t* swap = row;
         if (y + 1 < height)
             lines_depth_byte(x + stride, stride, width, channels, dw, dw_bias, below);
-        lines_byte_fast(row, width, channels, pw, bias, step, x);
+        lines_byte_fast(row, width, channels, pw, bias, step, x, channels, 1);
         row = below;
         below = swap;
     }
@@ -922,6 +950,13 @@ static void lines_heads(tengen_lines* net, const float* x, int stride, float* po
     float out[3], top, total;
     lines_clear_pool(net->pool, value);
     for (y = 0; y < height; y++, x += stride) {
+#if TENGEN_AVX2
+        if (net->vectors && net->head_byte != NULL) {
+            lines_levels_fast(x, width, net->channels, net->head_per_unit, net->levels);
+            lines_byte_fast(net->levels, width, net->channels, net->head_byte, net->head_byte_bias,
+                            net->head_byte_step, net->heads, wide, 0);
+        } else
+#endif
         lines_mix(net, x, width, net->head, net->head_short, net->head_step, net->head_bias, net->heads, wide, 0);
         LINES_CALL(net, policy, net->heads, width, wide, net->policy, net->policy_out, policy + y * width);
         LINES_CALL(net, pool, net->heads + net->policy, width, wide, value, net->pool, net->pool + 2 * value);

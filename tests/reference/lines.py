@@ -95,8 +95,14 @@ def judge_lines(weights: Weights, pooled: int, planes: Array) -> tuple[Array, Ar
             x = relu(x + levels @ w["pw_levels"][i] * w["pw_levels_step"][i] + w["pw_levels_bias"][i])
         else:
             x = relu(x + relu(y) @ w["pw"][i] + w["pw_bias"][i])
-    policy = relu(x @ w["policy_in"] + w["policy_bias"]) @ w["policy_out"]
-    v = relu(x @ w["value_in"] + w["value_bias"])
+    if "head_levels" in w:
+        heads = np.minimum(np.rint(x / w["head_unit"]), TOP_LEVEL) @ w["head_levels"] * w["head_levels_step"]
+        heads = relu(heads + w["head_levels_bias"])
+    else:
+        both = [x @ w[f"{name}_in"] + w[f"{name}_bias"] for name in ("policy", "value")]
+        heads = relu(np.concatenate(both, axis=2))
+    width = len(w["policy_out"])
+    policy, v = heads[..., :width] @ w["policy_out"], heads[..., width:]
     hidden = relu(pool(v) @ w["hidden_w"] + w["hidden_b"])
     out = hidden @ w["out_w"] + w["out_b"]
     power = np.exp(out - out.max())

@@ -114,18 +114,20 @@ def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
     """
     generator = np.random.default_rng(4)
     blocks, _, channels = weights["dw"].shape
-    levels = generator.normal(0, 30, (blocks, channels, channels))
-    lanes = levels.reshape(blocks, channels // 4, 2, 2, channels)
-    load = np.maximum(*(np.maximum(sign * lanes, 0).sum((1, 3)) for sign in (1, -1))).max(1, keepdims=True)
-    levels = np.trunc(levels * np.minimum(258 / load, 4))
-    unit = generator.uniform(0.01, 0.03, (blocks, channels)).astype(np.float32)
-    step = generator.uniform(0.5, 2, (blocks, channels)).astype(np.float32) * 0.02 / channels**0.5 / 15
-    return weights | {
-        "pw_levels": np.clip(levels, -128, 127).astype(np.int8),
-        "pw_levels_step": step.astype(np.float32),
-        "pw_levels_bias": generator.normal(0, 0.2, (blocks, channels)).astype(np.float32),
-        "pw_unit": unit,
-    }
+    heads = len(weights["policy_out"]) + len(weights["value_bias"])
+    out = dict(weights)
+    for key, shape in (("pw", (blocks, channels, channels)), ("head", (channels, heads))):
+        levels = generator.normal(0, 30, shape)
+        lanes = levels.reshape(*shape[:-2], channels // 4, 2, 2, shape[-1])
+        load = np.maximum(*(np.maximum(sign * lanes, 0).sum((-4, -2)) for sign in (1, -1)))
+        levels = np.trunc(levels * np.minimum(258 / load.max(-2 if load.ndim > 2 else 0, keepdims=True), 4))
+        outputs = (*shape[:-2], shape[-1])
+        out[f"{key}_levels"] = np.clip(levels, -128, 127).astype(np.int8)
+        step = generator.uniform(0.5, 2, outputs) * 0.02 / channels**0.5 / 15
+        out[f"{key}_levels_step"] = step.astype(np.float32)
+        out[f"{key}_levels_bias"] = generator.normal(0, 0.2, outputs).astype(np.float32)
+        out[f"{key}_unit"] = generator.uniform(0.01, 0.03, shape[:-1]).astype(np.float32)
+    return out
 
 
 @pytest.mark.parametrize(
@@ -173,6 +175,12 @@ def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
         ("pw_levels_bias", None, "lack"),
         ("pw_levels_bias", lambda a: a * np.float32(np.nan), "not finite"),
         ("pw_unit", lambda a: a * 0, "not above 0"),
+        ("pw_levels", None, "lack 'pw_levels'"),
+        ("head_levels", None, "lack 'head_levels'"),
+        ("head_levels", lambda a: a[:, 1:], "not int8"),
+        ("head_levels", lambda a: np.full_like(a, 17), "add up to 272 in a sum, above 258"),
+        ("head_levels_step", None, "lack"),
+        ("head_unit", lambda a: a[1:], "shape"),
     ],
 )
 def test_bad_levels_are_refused(weights: dict[str, Array], key: str, change: Any, message: str) -> None:

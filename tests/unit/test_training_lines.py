@@ -21,7 +21,7 @@ from training.graph import line_weights
 from training.grow import grow
 from training.lines import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
 from training.network import Network
-from training.quantise import LOAD, calibrate_lines, lane_load
+from training.quantise import LOAD, Levels, calibrate_lines, lane_load
 
 CONFIG = NetConfig(
     kind="lines", blocks=2, channels=16, line_hidden=24, policy_channels=8, value_channels=8, value_hidden=16
@@ -126,25 +126,30 @@ def test_file_and_kernel_compute_what_torch_computes(model, tmp_path):
 def test_levels_fit_the_kernel_and_keep_the_mean(model):
     found = calibrate_lines(model, POSITIONS)
     blocks, channels = len(model.blocks), model.config.channels
-    assert found.levels.shape == (blocks, channels, channels)
-    for k, block in enumerate(model.blocks):
-        load = lane_load(found.levels[k].T.astype(float))
+    assert found.blocks.levels.shape == (blocks, channels, channels)
+    layers = [(b.second, *b.second.folded()) for b in model.blocks]
+    heads = model.policy_in, model.value_in
+    weight, bias = (torch.cat([getattr(head, part) for head in heads]) for part in ("weight", "bias"))
+    layers.append((model.policy_in, weight, bias))
+    names = [field.name for field in dataclasses.fields(Levels)]
+    for k, (layer, weight, bias) in enumerate(layers):
+        levels = found.heads
+        if k < blocks:
+            levels = Levels(*(getattr(found.blocks, name)[k] for name in names))
+        load = lane_load(levels.levels.T.astype(float))
         assert load.max() <= LOAD
-        assert load.min() > LOAD / 2 or np.abs(found.levels[k]).max() == 127  # nothing is given away
-        seen = []
-        handle = block.second.register_forward_pre_hook(lambda m, i, seen=seen: seen.append(i[0]))
+        assert ((load > LOAD / 2) | (np.abs(levels.levels).max(axis=0) > 63)).all()  # nothing is given away
+        seen: list[torch.Tensor] = []
+        handle = layer.register_forward_pre_hook(lambda m, i, seen=seen: seen.append(i[0]))
         with torch.no_grad():
             for planes in POSITIONS:
                 model(torch.from_numpy(planes))
         handle.remove()
         x = np.concatenate([a.permute(0, 2, 3, 1).flatten(0, 2).numpy() for a in seen])
-        weight, bias = (a.detach().numpy() for a in block.second.folded())
-        want = x @ weight[:, :, 0, 0].T + bias
-        rounded = np.minimum(np.rint(x / found.unit[k]), 127)
-        got = rounded @ found.levels[k] * found.step[k] + found.bias[k]
-        spread = want.std()
-        assert np.abs((got - want).mean(axis=0)).max() < 0.01 * spread
-        assert np.abs(got - want).mean() < 0.05 * spread
+        want = x @ weight.detach().numpy()[:, :, 0, 0].T + bias.detach().numpy()
+        got = np.minimum(np.rint(x / levels.unit), 127) @ levels.levels * levels.step + levels.bias
+        assert np.abs((got - want).mean(axis=0)).max() < 0.01 * want.std()
+        assert np.abs(got - want).mean() < 0.05 * want.std()
     with pytest.raises(ValueError, match="no positions"):
         calibrate_lines(model, [])
 
