@@ -47,7 +47,7 @@ class SearchParams:
     time of a search with a line net)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
-    root_solver_nodes: int = 40
+    root_solver_nodes: int = 15
     """What the solver may spend at the root for each simulation with a line net, in placements (derived: a
     tenth of the time at 80 us a simulation and 4 million placements a second; games: with the one above)."""
     solver_table_log2: int = 16
