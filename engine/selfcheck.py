@@ -13,6 +13,7 @@ from engine.errors import EngineError
 from engine.memory import UNLIMITED_BYTES, private_bytes
 
 if TYPE_CHECKING:
+    from engine.evaluator._lines import LineNet
     from engine.rules._board import Board
 
 TURN_MS = 300
@@ -163,7 +164,7 @@ def speed(config: EngineConfig) -> str:
         raise _Fault(f"{rate:,.0f} positions a second on one core are too few for short games")
     text = f"{rate:,.0f} positions a second on one core"
     if evaluator.line_net is not None:
-        return f"{text}; {_vectors(evaluator.line_net.vectors)}"
+        return f"{text}; {_vectors(evaluator.line_net)}"
     path = net_path(config.net)
     twin = path.with_name(path.name.replace(".int8.", ".fp32."))
     if twin != path and twin.is_file():
@@ -172,9 +173,11 @@ def speed(config: EngineConfig) -> str:
     return f"{text}; {_eight_bit()}"
 
 
-def _vectors(there: bool) -> str:
-    """Say whether the kernel of line nets runs on vectors of eight numbers."""
-    return "the net runs on AVX2" if there else "the net runs without AVX2, ten times slower than with it"
+def _vectors(net: LineNet) -> str:
+    """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
+    if net.vectors:
+        return f"the net runs on AVX2, in {net.bits} bits"
+    return "the net runs without AVX2, fifteen times slower than with it"
 
 
 def _eight_bit() -> str:

@@ -293,9 +293,9 @@ cdef class LineNet:
         return self.net.vectors != 0
 
     @property
-    def exact(self):
-        """Whether the pointwise products are taken in float32."""
-        return self.net.pw_short == NULL
+    def bits(self):
+        """Of the numbers in the pointwise products: 8, 16, or 32 for floats."""
+        return 8 if self.net.head_byte != NULL else 16 if self.net.head_short != NULL else 32
 
     cdef void judge(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil:
         tengen_lines_judge(&self.net, planes, width, height, policy, wdl)

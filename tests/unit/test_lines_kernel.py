@@ -229,10 +229,12 @@ def test_a_position_gives_the_same_bits_alone_in_a_batch_and_again(
 def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
     plain = LineNet(weights, 1, vectors=False)
     assert not plain.vectors
-    assert plain.exact
-    assert LineNet(weights, 1, exact=True).exact
+    assert plain.bits == 32
+    assert LineNet(weights, 1, exact=True).bits == 32
+    assert LineNet(with_levels(weights), 1, exact=True).bits == 32
     default = LineNet(weights, 1)
-    assert default.exact != default.vectors
+    assert default.bits == (16 if default.vectors else 32)
+    assert LineNet(with_levels(weights), 1).bits == (8 if default.vectors else 32)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_game_texts():
 
 def test_balanced_openings_are_what_matches_read(tmp_path, capsys):
     file = tmp_path / "openings.txt"
-    small = ["--out", str(file), "--count", "3", "--size", "9", "--simulations", "20", "--net", "uniform"]
+    small = ["--out", str(file), "--count", "3", "--size", "9", "--simulations", "60", "--net", "uniform"]
     assert balance_main(small) == 0
     found = read_openings(file, 9, 9, 0)
     assert len(set(found)) == 3 and all(len(points) == 4 for points in found)
