@@ -25,7 +25,7 @@ from training.openings import random_opening
 from training.records import write_atomically
 
 FIRST_SHARE = 25
-"""Part of the simulations that a first look takes (derived: most stones are not level, which is soon seen)."""
+"""Part of the simulations that a first look takes (derived: most are not level, which is soon seen)."""
 
 
 def balanced_openings(
