@@ -1,7 +1,8 @@
 """Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
 
-A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
-from the weights in there, and with products of 8 bits that lie beside them.
+A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes from
+the weights in there, and with products of 8 bits that lie beside them. These are left out, and the kernel takes
+16, where 8 would change the net by more than is allowed.
 
 Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
 own evaluator, compared, and only then renamed.
@@ -31,7 +32,7 @@ from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from engine.rules.rule import Rule
 from training.graph import build
 from training.network import Network
-from training.quantise import calibrate, calibrate_lines
+from training.quantise import LineLevels, calibrate, calibrate_lines
 
 Planes = npt.NDArray[np.float32]
 
@@ -154,20 +155,30 @@ def export_net(
     levels = calibrate_lines(model, fit) if lines else None
     paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
     temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
-    try:
+
+    def write(levels: LineLevels | None) -> dict[str, float]:
         for precision, path in temporary.items():
             metadata = _metadata(model, net_id, precision, origin)
             built = build(model, metadata, quantisation if precision == "int8" else None, levels)
             path.write_bytes(built.SerializeToString())
-        differences = compare(model, temporary["fp32"], temporary.get("int8"), held)
-        _refuse(differences, tolerances)
+        return compare(model, temporary["fp32"], temporary.get("int8"), held)
+
+    try:
+        differences = write(levels)
+        if levels is not None and _excesses(differences, tolerances):
+            levels = None  # some nets do not bear 8 bits; 16 are there for these
+            differences = write(None)
+        excesses = _excesses(differences, tolerances)
+        if excesses:
+            raise ExportError("export refused: " + "; ".join(excesses))
         for precision, path in temporary.items():
             os.replace(path, paths[precision])
     finally:
         for path in temporary.values():
             path.unlink(missing_ok=True)
     card = folder / f"{name}.md"
-    card.write_text(card_text(model, name, net_id, origin, differences), encoding="utf-8")
+    bits = 16 if levels is None else 8
+    card.write_text(card_text(model, name, net_id, origin, differences, bits), encoding="utf-8")
     return Exported(paths["fp32"], paths.get("int8"), card, net_id, differences)
 
 
@@ -244,25 +255,25 @@ def _log_softmax(x: Planes) -> Planes:
     return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
 
 
-def _refuse(differences: dict[str, float], tolerances: Tolerances) -> None:
-    bad = [
+def _excesses(differences: dict[str, float], tolerances: Tolerances) -> list[str]:
+    return [
         f"{name} is {value:.2g}, allowed {getattr(tolerances, name):.2g}"
         for name, value in differences.items()
         if not value <= getattr(tolerances, name)
     ]
-    if bad:
-        raise ExportError("export refused: " + "; ".join(bad))
 
 
-def card_text(model: Network, name: str, net_id: str, origin: Origin, differences: dict[str, float]) -> str:
-    """Return the card of a net, in Markdown."""
+def card_text(
+    model: Network, name: str, net_id: str, origin: Origin, differences: dict[str, float], bits: int = 8
+) -> str:
+    """Return the card of a net, in Markdown; `bits` are those of a line net's products in the kernel."""
     c, d = model.config, differences
     parameters = sum(p.numel() for p in model.parameters())
     rules = ", ".join(Rule(r).name.lower() for r in origin.rules)
     shape = f"{c.blocks} blocks x {c.channels} channels"
     small = "fp32 to int8 file"
     if c.kind == LINES:
-        small = "fp32 file to kernel"
+        small = f"fp32 file to kernel, {bits} bits"
         shape = f"table of lines, {shape.replace('blocks', 'light blocks')}"
     return f"""# {name}
 

@@ -154,6 +154,24 @@ def test_levels_fit_the_kernel_and_keep_the_mean(model):
         calibrate_lines(model, [])
 
 
+def test_a_net_that_does_not_bear_8_bits_keeps_16(model, tmp_path):
+    eight = export_net(model, tmp_path, "eight", calibration=POSITIONS)
+    kernel = load_net(eight.fp32)
+    assert isinstance(kernel, LineEvaluator)
+    if not kernel.line_net.vectors:
+        pytest.skip("no AVX2 here")
+    limit = eight.differences["int8_utility"] / 2
+    sixteen = export_net(
+        model, tmp_path, "sixteen", calibration=POSITIONS, tolerances=Tolerances(int8_utility=limit)
+    )
+    assert sixteen.differences["int8_utility"] < limit / 5
+    for exported, bits in ((eight, 8), (sixteen, 16)):
+        assert f"kernel, {bits} bits" in exported.card.read_text()
+        net = load_net(exported.fp32)
+        assert isinstance(net, LineEvaluator)
+        assert net.line_net.bits == bits
+
+
 def test_an_export_that_the_kernel_does_not_repeat_is_refused(model, tmp_path):
     with pytest.raises(ExportError, match="int8_utility"):
         export_net(model, tmp_path, "n", calibration=POSITIONS, tolerances=Tolerances(int8_utility=-1.0))
