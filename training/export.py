@@ -1,8 +1,8 @@
 """Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
 
-A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes from
-the weights in there, and with products of 8 bits that lie beside them. These are left out, and the kernel takes
-16, where 8 would change the net by more than is allowed.
+A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
+from the weights in there, and with products of 8 bits that lie beside them. These are left out, and the
+kernel takes 16, where 8 would change the net by more than is allowed.
 
 Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
 own evaluator, compared, and only then renamed.
