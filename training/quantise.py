@@ -1,4 +1,4 @@
-"""Numbers of an int8 net: ranges of activations, rounded weights. And those of a line net's blocks.
+"""Numbers of an int8 net: ranges of activations, rounded weights. And those of a line net.
 
 Activations get the range with the least mean square error. Weights are not rounded one by one: after each
 column of a convolution's matrix the columns that follow, the bias last of all, are moved so that the outputs
@@ -7,9 +7,9 @@ on real positions stay where they were, as far as they can. That is the method o
 the net of the first self-play run, mostly in the stem, where planes that are 1 everywhere add up their
 errors.
 
-The blocks of a line net are products of 8 bits as well, in the engine's kernel. There, activations have a
-range a channel, since the depthwise part before them takes the scale for nothing, and go from 0 to 127;
-weights are so small that many products add up in 16 bits without a carry.
+The 1x1 convolutions of a line net are products of 8 bits as well, in the engine's kernel. There, activations
+have a range a channel, which costs the depthwise parts nothing, and go from 0 to 127; weights are so small
+that many products add up in 16 bits without a carry.
 
 Shapes: `B` batch, `C` input planes or channels, `H` `W` board, `O` output channels, `K` = C x kernel area.
 """

@@ -224,7 +224,7 @@ cdef class LineNet:
         net.pool_bias = keep(pool_bias)
         heads = np.concatenate([policy_in, value_in], axis=1)
         net.head = keep(heads)
-        if net.vectors and not exact:
+        if net.vectors and not exact and pw_levels is None:
             pairs, steps = _shorten(pw)
             net.pw_short = keep_short(pairs)
             net.pw_step = keep(steps)
@@ -232,7 +232,7 @@ cdef class LineNet:
             net.head_short = keep_short(pairs)
             net.head_step = keep(steps)
             net.packed = <int16_t*>take(LINES_SIDE * net.channels * sizeof(int16_t))
-        if net.vectors and not exact and pw_levels is not None:
+        elif net.vectors and not exact:
             net.levels = <uint8_t*>take(2 * LINES_SIDE * net.channels)
             whole, step, shifted, per_unit = head_levels
             net.head_byte = keep_bytes(whole)

@@ -375,6 +375,14 @@ static TENGEN_FAST void lines_gather_fast(const tengen_lines* net, int cell, int
         lines_gather_body(net, cell, cells, x, net->channels, 1);
 }
 
+/* Round eight numbers, none negative, to levels: 127 at most. */
+TENGEN_INNER void lines_store_levels(__m256 x, uint8_t* levels)
+{
+    __m256i whole = _mm256_cvtps_epi32(x);
+    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64((__m128i*)levels, _mm_packs_epi16(words, words));
+}
+
 /* One vector of channels along a row: nine weights stay in registers, each loaded column serves three outputs.
 
 The row becomes floats in `y`, or levels in `levels` if that is not NULL. */
@@ -407,9 +415,7 @@ TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int ch
             next = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, next)));
             now = _mm256_max_ps(now, zero);
             if (levels != NULL) {
-                __m256i whole = _mm256_cvtps_epi32(now);
-                __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
-                _mm_storel_epi64((__m128i*)to_levels, _mm_packs_epi16(words, words));    /* 127 at most */
+                lines_store_levels(now, to_levels);
                 to_levels += channels;
             } else {
                 _mm256_store_ps(to, now);
@@ -750,11 +756,8 @@ static TENGEN_FAST void lines_levels_fast(const float* x, int cells, int n, cons
 {
     int i, c;
     for (i = 0; i < cells; i++, x += n, levels += n)
-        for (c = 0; c < n; c += 8) {
-            __m256i whole = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_load_ps(x + c), _mm256_load_ps(per_unit + c)));
-            __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
-            _mm_storel_epi64((__m128i*)(levels + c), _mm_packs_epi16(words, words));    /* 127 at most */
-        }
+        for (c = 0; c < n; c += 8)
+            lines_store_levels(_mm256_mul_ps(_mm256_load_ps(x + c), _mm256_load_ps(per_unit + c)), levels + c);
 }
 
 TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* sum, float* top, int vectors)

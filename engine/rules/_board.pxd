@@ -47,7 +47,7 @@ cdef enum:
     TABLES_FOURS = 0        # five, four, double_four, open_four; open_three keeps its old value
     TABLES_ALL = 1
 
-cdef struct Line:
+cdef struct Line:           # `shapes.h` counts on this order
     uint32_t empty          # empty cells
     uint32_t stones[2]      # stones by colour; a cell in none of the three masks is off board or an obstacle
     uint32_t five[2]        # empty cells that complete a five

@@ -56,8 +56,9 @@ static TENGEN_FAST void tengen_shapes(uint32_t* const* lines, int exact_black, i
     const __m256i own = shapes_load(lines, SHAPES_STONES);
     const __m256i other = _mm256_shuffle_epi32(own, 0xB1);
     const __m256i empty = _mm256_setr_epi32(
-        (int)lines[0][0], (int)lines[0][0], (int)lines[1][0], (int)lines[1][0],
-        (int)lines[2][0], (int)lines[2][0], (int)lines[3][0], (int)lines[3][0]);
+        (int)lines[0][SHAPES_EMPTY], (int)lines[0][SHAPES_EMPTY], (int)lines[1][SHAPES_EMPTY],
+        (int)lines[1][SHAPES_EMPTY], (int)lines[2][SHAPES_EMPTY], (int)lines[2][SHAPES_EMPTY],
+        (int)lines[3][SHAPES_EMPTY], (int)lines[3][SHAPES_EMPTY]);
     const __m256i exact = _mm256_set1_epi64x(
         (long long)((exact_white ? 0xFFFFFFFF00000000ULL : 0) | (exact_black ? 0xFFFFFFFFULL : 0)));
     const __m256i nothing = _mm256_setzero_si256();

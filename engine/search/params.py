@@ -48,8 +48,8 @@ class SearchParams:
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 15
-    """What the solver may spend at the root for each simulation with a line net, in placements (derived: a
-    tenth of the time at 80 us a simulation and 4 million placements a second; games: with the one above)."""
+    """What the solver may spend at the root for each simulation with a line net, in placements (tuned:
+    10 against 40 +41 Elo [-5, +87] in 120 games, training/RUNS.md; 40 took 17 % of the time)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     rival_visits: float = 0.4

@@ -195,3 +195,9 @@ def test_balanced_openings_are_what_matches_read(tmp_path, capsys):
     assert len(set(found)) == 3 and all(len(points) == 4 for points in found)
     assert balance_main([*small, "--most", "2"]) == 2 and "most" in capsys.readouterr().err
     assert read_openings(file, 9, 9, 0) == found, "and nothing was changed"
+
+
+@pytest.mark.parametrize("side", [15, 20])
+def test_the_openings_of_the_docs_can_be_played(side):
+    found = read_openings(Path(__file__).parents[2] / "docs" / "openings" / f"freestyle{side}.txt", side, side, 0)
+    assert len(set(found)) == 30 and all(len(points) == 4 for points in found)
