@@ -199,5 +199,6 @@ def test_balanced_openings_are_what_matches_read(tmp_path, capsys):
 
 @pytest.mark.parametrize("side", [15, 20])
 def test_the_openings_of_the_docs_can_be_played(side):
-    found = read_openings(Path(__file__).parents[2] / "docs" / "openings" / f"freestyle{side}.txt", side, side, 0)
+    file = Path(__file__).parents[2] / "docs" / "openings" / f"freestyle{side}.txt"
+    found = read_openings(file, side, side, 0)
     assert len(set(found)) == 30 and all(len(points) == 4 for points in found)
