@@ -2,7 +2,8 @@
 
 A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
 from the weights in there, and with products of 8 bits that lie beside them. These are left out, and the
-kernel takes 16, where 8 would change the net by more than is allowed.
+kernel takes 16, where 8 would change the net by more than is allowed. So is the permission to judge only the
+cells around the stones one by one (`MARGIN`).
 
 Nothing is left behind unless all of it is right: files are written under temporary names, run by the engine's
 own evaluator, compared, and only then renamed.
@@ -32,9 +33,12 @@ from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from engine.rules.rule import Rule
 from training.graph import build
 from training.network import Network
-from training.quantise import LineLevels, calibrate, calibrate_lines
+from training.quantise import calibrate, calibrate_lines, usual_pool
 
 Planes = npt.NDArray[np.float32]
+
+MARGIN = 3
+"""Cells around the stones that the kernel judges one by one (tuned: training/RUNS.md)."""
 
 
 class ExportError(RuntimeError):
@@ -52,6 +56,8 @@ class Tolerances:
             kernel stands in place of int8.
         int8_utility: mean over positions of |win - loss| shift between fp32 and int8.
         int8_utility_worst: the largest such shift of one position.
+        window_policy_kl, window_utility: as the first two of int8, between all of the board and a window
+            around the stones, both in the kernel.
     """
 
     fp32_logit: float = 2e-3
@@ -59,6 +65,8 @@ class Tolerances:
     int8_policy_kl: float = 0.03
     int8_utility: float = 0.03
     int8_utility_worst: float = 0.35
+    window_policy_kl: float = 0.02
+    window_utility: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +161,26 @@ def export_net(
     lines = model.config.kind == LINES
     quantisation = None if lines else calibrate(model, fit)
     levels = calibrate_lines(model, fit) if lines else None
+    usual = usual_pool(model, fit) if lines else None
+    margin = MARGIN if lines else 0
     paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
     temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
 
-    def write(levels: LineLevels | None) -> dict[str, float]:
+    def write() -> dict[str, float]:
         for precision, path in temporary.items():
-            metadata = _metadata(model, net_id, precision, origin)
-            built = build(model, metadata, quantisation if precision == "int8" else None, levels)
+            metadata = _metadata(model, net_id, precision, margin, origin)
+            built = build(model, metadata, quantisation if precision == "int8" else None, levels, usual)
             path.write_bytes(built.SerializeToString())
         return compare(model, temporary["fp32"], temporary.get("int8"), held)
 
     try:
-        differences = write(levels)
+        differences = write()
+        if margin and _excesses(differences, tolerances, "window"):
+            margin = 0  # nor does every net bear a window
+            differences = write()
         if levels is not None and _excesses(differences, tolerances):
             levels = None  # some nets do not bear 8 bits; 16 are there for these
-            differences = write(None)
+            differences = write()
         excesses = _excesses(differences, tolerances)
         if excesses:
             raise ExportError("export refused: " + "; ".join(excesses))
@@ -178,7 +191,7 @@ def export_net(
             path.unlink(missing_ok=True)
     card = folder / f"{name}.md"
     bits = 16 if levels is None else 8
-    card.write_text(card_text(model, name, net_id, origin, differences, bits), encoding="utf-8")
+    card.write_text(card_text(model, name, net_id, origin, differences, bits, margin), encoding="utf-8")
     return Exported(paths["fp32"], paths.get("int8"), card, net_id, differences)
 
 
@@ -188,8 +201,8 @@ def _on_cpu(model: Network) -> Network:
     return copy.eval()
 
 
-def _metadata(model: Network, net_id: str, precision: str, origin: Origin) -> dict[str, str]:
-    return {
+def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: Origin) -> dict[str, str]:
+    metadata = {
         "tengen_format": NET_FORMAT,
         "feature_version": str(FEATURE_VERSION),
         "net_id": net_id,
@@ -205,12 +218,14 @@ def _metadata(model: Network, net_id: str, precision: str, origin: Origin) -> di
         "created": origin.created,
         "description": origin.description,
     }
+    return metadata | {"margin": str(margin)} if margin else metadata
 
 
 def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[Planes]) -> dict[str, float]:
     """Return the differences between torch, fp32 file and int8 file (names as in `Tolerances`).
 
-    Without an int8 file the fp32 one is compared as the kernel computes it.
+    Without an int8 file the fp32 one is compared as the kernel computes it, all of each board; and where the
+    file permits a window, the kernel without it is compared to the kernel with it.
 
     The fp32 file is compared on canaries and positions; the int8 file on the positions, since ranges that fit
     real play say nothing about random stones.
@@ -219,12 +234,11 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
         engine.errors.NetError: a file cannot be run or gives nonsense.
     """
     one = OnnxEvaluator(fp32)
-    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32)) if int8 is None else OnnxEvaluator(int8)
+    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32), margin=0) if int8 is None else OnnxEvaluator(int8)
+    window = LineEvaluator(OnnxEvaluator(fp32)) if int8 is None else None
     for evaluator in (one, other):
         check_evaluator(evaluator)
     logit = wdl = 0.0
-    divergence: list[Planes] = []
-    shift: list[Planes] = []
     for planes in [*(batch for batch, _ in canary_batches()), *positions]:
         keys = np.zeros(len(planes), np.uint64)
         policy, chances = (a.copy() for a in one.evaluate(planes, keys))
@@ -232,22 +246,33 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
             heads = model(torch.from_numpy(planes))
         logit = max(logit, float(np.abs(heads.policy.numpy() - policy).max()))
         wdl = max(wdl, float(np.abs(torch.softmax(heads.wdl, 1).numpy() - chances).max()))
+    kl, utility, worst = _apart(one, other, positions)
+    differences = {
+        "fp32_logit": logit,
+        "fp32_wdl": wdl,
+        "int8_policy_kl": kl,
+        "int8_utility": utility,
+        "int8_utility_worst": worst,
+    }
+    if window is not None and window.line_net.margin:
+        differences["window_policy_kl"], differences["window_utility"], _ = _apart(other, window, positions)
+    return differences
+
+
+def _apart(one: Evaluator, other: Evaluator, positions: Sequence[Planes]) -> tuple[float, float, float]:
+    """Return the mean KL of policies, and mean and largest shift of win - loss."""
+    divergence: list[Planes] = []
+    shift: list[Planes] = []
     for planes in positions:
         keys = np.zeros(len(planes), np.uint64)
         policy, chances = (a.copy() for a in one.evaluate(planes, keys))
-        small_policy, small_chances = other.evaluate(planes, keys)
+        other_policy, other_chances = other.evaluate(planes, keys)
         free = (planes[:, 0] > 0) & (planes[:, 1] + planes[:, 2] == 0)
-        p, q = (_log_softmax(np.where(free.reshape(policy.shape), x, -1e9)) for x in (policy, small_policy))
+        p, q = (_log_softmax(np.where(free.reshape(policy.shape), x, -1e9)) for x in (policy, other_policy))
         divergence.append((np.exp(p) * (p - q)).sum(1))
-        shift.append(np.abs((chances - small_chances)[:, 0] - (chances - small_chances)[:, 2]))
+        shift.append(np.abs((chances - other_chances)[:, 0] - (chances - other_chances)[:, 2]))
     shifts = np.concatenate(shift)
-    return {
-        "fp32_logit": logit,
-        "fp32_wdl": wdl,
-        "int8_policy_kl": float(np.concatenate(divergence).mean()),
-        "int8_utility": float(shifts.mean()),
-        "int8_utility_worst": float(shifts.max()),
-    }
+    return float(np.concatenate(divergence).mean()), float(shifts.mean()), float(shifts.max())
 
 
 def _log_softmax(x: Planes) -> Planes:
@@ -255,18 +280,19 @@ def _log_softmax(x: Planes) -> Planes:
     return np.asarray(x - np.log(np.exp(x).sum(axis=1, keepdims=True)))
 
 
-def _excesses(differences: dict[str, float], tolerances: Tolerances) -> list[str]:
+def _excesses(differences: dict[str, float], tolerances: Tolerances, prefix: str = "") -> list[str]:
     return [
         f"{name} is {value:.2g}, allowed {getattr(tolerances, name):.2g}"
         for name, value in differences.items()
-        if not value <= getattr(tolerances, name)
+        if name.startswith(prefix) and not value <= getattr(tolerances, name)
     ]
 
 
 def card_text(
-    model: Network, name: str, net_id: str, origin: Origin, differences: dict[str, float], bits: int = 8
-) -> str:
-    """Return the card of a net, in Markdown; `bits` are those of a line net's products in the kernel."""
+    model: Network, name: str, net_id: str, origin: Origin, differences: dict[str, float], bits: int = 8,
+    margin: int = 0
+) -> str:  # fmt: skip
+    """Return the card of a net, in Markdown; `bits` and `margin` are those of a line net in the kernel."""
     c, d = model.config, differences
     parameters = sum(p.numel() for p in model.parameters())
     rules = ", ".join(Rule(r).name.lower() for r in origin.rules)
@@ -275,6 +301,12 @@ def card_text(
     if c.kind == LINES:
         small = f"fp32 file to kernel, {bits} bits"
         shape = f"table of lines, {shape.replace('blocks', 'light blocks')}"
+    window = (
+        f"| all of the board to {margin} cells around stones | policy KL {d['window_policy_kl']:.4f} nats, "
+        f"win - loss shifts by {d['window_utility']:.4f} on average |\n"
+        if margin
+        else ""
+    )
     return f"""# {name}
 
 {origin.description}
@@ -291,7 +323,7 @@ def card_text(
 | torch to fp32 file | logits within {d["fp32_logit"]:.1e}, chances within {d["fp32_wdl"]:.1e} |
 | {small} | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
 {d["int8_utility"]:.4f} on average, {d["int8_utility_worst"]:.3f} at worst |
-
+{window}
 {paragraphs(origin.data, origin.strength, origin.limits)}"""
 
 

@@ -192,6 +192,7 @@ def build(
     metadata: Mapping[str, str],
     quantisation: Quantisation | None,
     levels: LineLevels | None = None,
+    usual: Array | None = None,
 ) -> onnx.ModelProto:
     """Return the ONNX model of a net.
 
@@ -200,6 +201,7 @@ def build(
         metadata: metadata properties of the file.
         quantisation: None for fp32; for int8 what `quantise.calibrate` found.
         levels: for a line net what `quantise.calibrate_lines` found; None: its kernel takes 16 bits.
+        usual: for a line net what `quantise.usual_pool` found, or None.
     """
     g = _Graph(quantisation)
     if isinstance(model.stem, LineStem):
@@ -248,6 +250,8 @@ def build(
     ]
     if isinstance(model.stem, LineStem):
         weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
+        if usual is not None:
+            weights["pool_usual"] = usual
         if levels is not None:
             for key, product in (("pw", levels.blocks), ("head", levels.heads)):
                 weights |= {

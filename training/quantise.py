@@ -9,7 +9,7 @@ errors.
 
 The 1x1 convolutions of a line net are products of 8 bits as well, in the engine's kernel. There, activations
 have a range a channel, which costs the depthwise parts nothing, and go from 0 to 127; weights are so small
-that many products add up in 16 bits without a carry.
+that many products add up in 16 bits without a carry. And the kernel wants to know what pooling usually adds.
 
 Shapes: `B` batch, `C` input planes or channels, `H` `W` board, `O` output channels, `K` = C x kernel area.
 """
@@ -296,6 +296,25 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     empty = Levels(np.zeros((0, c, c), np.int8), *(np.zeros((0, c), np.float32) for _ in range(3)))
     parts = ([getattr(a, part) for a in found[:-1]] for part in ("levels", "step", "bias", "unit"))
     return LineLevels(Levels(*map(np.stack, parts)) if blocks else empty, found[-1])
+
+
+def usual_pool(model: Network, batches: Sequence[Array]) -> Array | None:
+    """Return what pooling adds to its block, float32 [C], the mean over real positions; None: no pooling.
+
+    Args:
+        model: the net, on the CPU, in eval mode.
+        batches: planes float32 [B, C, H, W] of real positions, one array a board size.
+
+    Raises:
+        ValueError: no positions.
+    """
+    if not batches:
+        raise ValueError("no positions to take a mean of")
+    seen: list[Array] = []
+    pools = [block.pool for block in model.blocks if isinstance(block, Block) and block.pool is not None]
+    handles = [pool.register_forward_hook(lambda m, i, o: seen.append(o.numpy())) for pool in pools]
+    _run(model, batches, handles)
+    return np.concatenate(seen).mean(axis=0) if seen else None
 
 
 def calibrate(model: Network, batches: Sequence[Array]) -> Quantisation:

@@ -19,7 +19,7 @@ cdef extern from "lines.h" nogil:
 
     # The fields are explained in the header.
     ctypedef struct tengen_lines:
-        int channels, blocks, policy, value, hidden, pooled, vectors, narrow, width, height
+        int channels, blocks, policy, value, hidden, pooled, vectors, narrow, margin
         float scale
         int16_t* codebook
         float* local_ "local"
@@ -31,6 +31,7 @@ cdef extern from "lines.h" nogil:
         float* pw_bias
         float* pool_weight
         float* pool_bias
+        float* pool_usual
         float* head
         float* head_bias
         int16_t* pw_short
@@ -53,6 +54,10 @@ cdef extern from "lines.h" nogil:
         float* out_w
         float* out_b
         float* x
+        float* cell
+        float* cell_value
+        float* shift
+        float* blank
         float* y
         int16_t* packed
         uint8_t* levels
@@ -66,6 +71,7 @@ cdef extern from "lines.h" nogil:
 
     void* tengen_lines_take(size_t bytes)
     void tengen_lines_release(void* p)
+    void tengen_lines_forget(tengen_lines* net)
     void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
 
 cdef extern from "cpu.h" nogil:

@@ -153,21 +153,24 @@ cdef class LineNet:
             [N, C] (out) and pw_unit [N, C] (in), the pointwise products for inputs that are rounded to levels from 0
             to 127, worth pw_unit each; and head_levels int8 [C, P + V], head_levels_step, head_levels_bias [P + V]
             and head_unit [C], the same for policy_in and value_in side by side. A 16-bit sum holds every second pair
-            of inputs: of the weights in one, those of either sign must not add up to more than 258.
+            of inputs: of the weights in one, those of either sign must not add up to more than 258. And pool_usual
+            [C], what pooling adds to its block in most positions: with a margin, the empty board is judged with it.
         pooled: the block with global pooling, or -1.
         vectors: use AVX2 where the processor has it.
         exact: take the pointwise products in float32 with AVX2 too. Else they are taken in 8 bits there if the
             weights have levels, which is the fastest; without them in 16 bits (weights rounded output by output,
             activations row by row), which moves logits by some 1e-4.
+        margin: compute only the rectangle that leaves so many cells on each side of the stones, and take what lies
+            beyond it to be an empty board, moved with the position (`lines.h`); 0: all of the board.
 
     Raises:
-        ValueError: a key is missing, or has another type or shape, or is not finite.
+        ValueError: a key is missing, or has another type or shape, or is not finite; or the margin is negative.
     """
 
     def __cinit__(self):
         memset(&self.net, 0, sizeof(tengen_lines))
 
-    def __init__(self, weights, pooled, *, vectors=True, exact=False):
+    def __init__(self, weights, pooled, *, vectors=True, exact=False, margin=0):
         if self.net.x != NULL:
             raise ValueError("line net: already built")
         book = _codebook(weights)
@@ -183,6 +186,7 @@ cdef class LineNet:
         pw_levels = _levels(weights, "pw", channels, channels, blocks)
         pool_weight = _floats(weights, "pool_weight", (3 * channels, channels))
         pool_bias = _floats(weights, "pool_bias", (channels,))
+        pool_usual = _floats(weights, "pool_usual", (channels,)) if "pool_usual" in weights else None
         policy_in = _floats(weights, "policy_in", (channels, -1))
         policy = _in_steps("policy channels", policy_in.shape[1], 8, MAX_WIDTH)
         policy_bias = _floats(weights, "policy_bias", (policy,))
@@ -200,6 +204,8 @@ cdef class LineNet:
         out_b = _floats(weights, "out_b", (3,))
         if isinstance(pooled, bool) or not isinstance(pooled, (int, np.integer)) or not -1 <= pooled < blocks:
             raise ValueError(f"line net: pooled must be a block from 0 to {blocks - 1}, or -1, not {pooled!r}")
+        if isinstance(margin, bool) or not isinstance(margin, int) or margin < 0:
+            raise ValueError(f"line net: margin must be a whole number from 0, not {margin!r}")
         spare = -hidden % 8  # zeros, so that vectors are whole
 
         cdef tengen_lines* net = &self.net
@@ -209,6 +215,7 @@ cdef class LineNet:
         net.value = value
         net.hidden = hidden + spare
         net.pooled = pooled
+        net.margin = min(margin, LINES_SIDE)
         net.vectors = 1 if vectors and tengen_have_vectors() else 0
         net.narrow = 1 if 4 * int(book.max()) <= 32767 and 4 * int(book.min()) >= -32768 else 0
         net.scale = float(scale)
@@ -222,6 +229,8 @@ cdef class LineNet:
         net.pw_bias = keep(pw_bias)
         net.pool_weight = keep(pool_weight)
         net.pool_bias = keep(pool_bias)
+        if pool_usual is not None:
+            net.pool_usual = keep(pool_usual)
         heads = np.concatenate([policy_in, value_in], axis=1)
         net.head = keep(heads)
         if net.vectors and not exact and pw_levels is None:
@@ -261,7 +270,11 @@ cdef class LineNet:
         net.digits = <uint16_t*>take((LINES_SIDE + 2 * LINES_REACH) * LINES_STRIDE * sizeof(uint16_t))
         net.bits = <uint16_t*>take((LINES_POINTS + LINES_SLACK) * sizeof(uint16_t))
         net.rows = <int32_t*>take(4 * (LINES_POINTS + LINES_SLACK) * sizeof(int32_t))
-        net.x = <float*>take(((LINES_SIDE + 1) * (LINES_SIDE + 2) + 1) * net.channels * sizeof(float))
+        net.cell = <float*>take(9 * net.channels * sizeof(float))
+        net.cell_value = <float*>take(net.value * sizeof(float))
+        net.shift = <float*>take(max(net.channels, net.value) * sizeof(float))
+        net.blank = <float*>take(LINES_PLANES * LINES_POINTS * sizeof(float))
+        net.x = <float*>take((LINES_SIDE + 2) * (LINES_SIDE + 2) * net.channels * sizeof(float))
 
     def __dealloc__(self):
         cdef tengen_lines* net = &self.net
@@ -271,11 +284,13 @@ cdef class LineNet:
             net.out_w, net.out_b, net.x, net.y, net.heads, net.pool, net.vector, net.base, net.digits, net.bits,
             net.rows, net.pw_short, net.pw_step, net.head_short, net.head_step, net.packed, net.pw_byte,
             net.pw_byte_step, net.pw_byte_bias, net.dw_byte, net.dw_byte_bias, net.per_unit, net.levels,
-            net.head_byte, net.head_byte_step, net.head_byte_bias, net.head_per_unit,
+            net.head_byte, net.head_byte_step, net.head_byte_bias, net.head_per_unit, net.cell, net.cell_value,
+            net.shift, net.blank, net.pool_usual,
         ]
         cdef int i
-        for i in range(42):
+        for i in range(47):
             tengen_lines_release(parts[i])
+        tengen_lines_forget(net)
 
     @property
     def channels(self):
@@ -291,6 +306,11 @@ cdef class LineNet:
     def vectors(self):
         """Whether AVX2 is used."""
         return self.net.vectors != 0
+
+    @property
+    def margin(self):
+        """Cells around the stones that are computed; 0: all of the board."""
+        return self.net.margin
 
     @property
     def bits(self):

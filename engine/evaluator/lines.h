@@ -1,12 +1,19 @@
 /* Inner loops of the line net (`engine.evaluator._lines`), written twice: for AVX2 and in plain C.
 
-A board cell holds `channels` floats. The trunk `x` has a border of zeros: one row above, one below and one cell
-between two rows, which ends the one and begins the next; so the depthwise loop needs no branches. Blocks work in
-place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten. With AVX2 the pointwise
-products may be taken in 8 bits, where the net's file has them so: inputs are rounded to levels from 0 to 127, and
-weights are such that their sums fit 16 bits whatever comes (`training.quantise`). Without levels they may be taken
-in 16 bits: a row of activations is rounded by its largest value, weights output by output, so that sums fit 32 bits
-whatever comes.
+A board cell holds `channels` floats. The trunk `x` has a border one cell wide, so that the depthwise loop needs no
+branches. Blocks work in place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten.
+
+With a margin only a window is computed: in each row the cells from the first to the last stone of the rows that are
+no farther than the margin, and so many more on each side. What the cells beyond it hold is taken from an empty board
+of that size under that rule, judged once (`tengen_far`) with what pooling adds in most positions, and moved with the
+position: by the difference between what a cell without stones or edges around it (`cell`) holds here and there. They
+make the border, take part in the pooling and get their logits so. Without a margin, with obstacles, or where it would
+save little, the window is the whole board and the border zero.
+
+With AVX2 the pointwise products may be taken in 8 bits, where the net's file has them so: inputs are rounded to
+levels from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.quantise`). Without
+levels they may be taken in 16 bits: a row of activations is rounded by its largest value, weights output by output,
+so that sums fit 32 bits whatever comes.
 
 All pointers to vectors are aligned to 32 bytes, `channels` and the widths of both heads are multiples of 8. */
 #ifndef TENGEN_LINES_H
@@ -40,8 +47,23 @@ enum {
     LINES_LOAD = 87000,                         /* ... and of the sum of an output's short weights: 31 bits in all */
     LINES_LEVELS = 127,                         /* largest level of an activation */
     LINES_LEVEL_LOAD = 32767 / LINES_LEVELS,    /* of the sum of either sign of the weights that share a 16-bit sum */
-    LINES_AHEAD = 10                            /* cells between the prefetch and the use of a codebook row */
+    LINES_AHEAD = 10,                           /* cells between the prefetch and the use of a codebook row */
+    LINES_OPEN_SIDE = 121,                      /* number of a side with five empty cells */
+    LINES_FARS = 64                             /* empty boards that are kept */
 };
+
+/* An empty board of one size under one rule for one colour. */
+typedef struct {
+    int width, height;          /* 0: free */
+    float global[LINES_PLANES - LINES_LOCAL];
+    float* memory;              /* of all below */
+    float* x;                   /* [N + 1, points, C]: the trunk before each block and at the end */
+    float* value;               /* [points, V] */
+    float* policy;              /* [points] */
+    float* cell;                /* [N + 1, C]: as `x`, of a cell that sees neither stones nor edges */
+    float* cell_value;          /* [V] */
+    float cell_policy;
+} tengen_far;
 
 typedef struct {
     int channels;               /* C */
@@ -52,7 +74,7 @@ typedef struct {
     int pooled;                 /* block with global pooling, or -1 */
     int vectors;                /* 1: AVX2 */
     int narrow;                 /* 1: four codebook entries fit 16 bits */
-    int width, height;          /* size for which the borders are clean; 0 at first */
+    int margin;                 /* cells around the stones that are computed; 0: all of the board */
     float scale;                /* of the codebook */
     /* weights */
     int16_t* codebook;          /* [LINES_ROWS, C]: ids (l, r) with l >= r stand at l (l + 1) / 2 + r */
@@ -65,6 +87,7 @@ typedef struct {
     float* pw_bias;             /* [N, C] */
     float* pool_weight;         /* [3C, C] */
     float* pool_bias;           /* [C] */
+    float* pool_usual;          /* [C]: what pooling adds in most positions, for empty boards; NULL: as it is there */
     float* head;                /* [C, P + V]: both heads side by side */
     float* head_bias;           /* [P + V] */
     /* the same products in 16 bits, [in / 2, out, 2], and what one step of each output is worth; NULL: floats only */
@@ -89,8 +112,25 @@ typedef struct {
     float* hidden_b;            /* [D] */
     float* out_w;               /* [D, 3] */
     float* out_b;               /* [3] */
+    /* the position at hand */
+    int width, height;
+    int top, bottom;            /* the window: from row `top` to before `bottom` ... */
+    int from[LINES_SIDE];       /* ... and from this column of a row ... */
+    int until[LINES_SIDE];      /* ... to before this one */
+    int left;                   /* column that `x` begins with */
+    int stride;                 /* floats between two rows of `x` */
+    const tengen_far* far;      /* what lies beyond the window, or NULL: nothing does */
+    tengen_far* record;         /* where an empty board is kept, or NULL */
+    /* empty boards */
+    tengen_far fars[LINES_FARS];
+    int next_far;               /* the one to replace */
     /* scratch */
     float* x;                   /* trunk with its border */
+    float* cell;                /* [3, 3, C]: a cell that sees neither stones nor edges, among its like */
+    float* cell_value;          /* [V] */
+    float cell_policy;
+    float* shift;               /* [max(C, V)]: what `cell` holds more than that of `far` */
+    float* blank;               /* [LINES_PLANES, LINES_POINTS]: planes of an empty board */
     float* y;                   /* [2, LINES_SIDE, C]: depthwise rows */
     int16_t* packed;            /* [LINES_SIDE, C]: a row in 16 bits */
     uint8_t* levels;            /* [2, LINES_SIDE, C]: depthwise rows in 8 bits */
@@ -161,17 +201,17 @@ static int lines_side(const uint16_t* cell, int step)
     return id;
 }
 
-static void lines_rows_plain(tengen_lines* net, int width, int height)
+static void lines_rows_plain(tengen_lines* net)
 {
     static const int steps[4] = {1, LINES_STRIDE, LINES_STRIDE + 1, 1 - LINES_STRIDE};
     int d, y, x;
     for (d = 0; d < 4; d++)
-        for (y = 0; y < height; y++)
-            for (x = 0; x < width; x++) {
+        for (y = net->top; y < net->bottom; y++)
+            for (x = net->from[y]; x < net->until[y]; x++) {
                 const uint16_t* cell = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x;
                 int a = lines_side(cell, -steps[d]), b = lines_side(cell, steps[d]);
                 int high = a > b ? a : b, low = a > b ? b : a;
-                net->rows[d * (LINES_POINTS + LINES_SLACK) + y * width + x] = high * (high + 1) / 2 + low;
+                net->rows[d * (LINES_POINTS + LINES_SLACK) + y * net->width + x] = high * (high + 1) / 2 + low;
             }
 }
 
@@ -244,6 +284,27 @@ static void lines_pool_plain(const float* x, int cells, int stride, int n, float
         }
 }
 
+/* Move `cells` x n floats that lie side by side by `shift`, none below zero. */
+static void lines_move_plain(const float* from, const float* shift, int cells, int n, float* to)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, from += n, to += n)
+        for (c = 0; c < n; c++)
+            to[c] = from[c] + shift[c] > 0 ? from[c] + shift[c] : 0;
+}
+
+/* Add cells of n channels, moved by `shift`, to sums and maxima. */
+static void lines_add_plain(const float* from, const float* shift, int cells, int n, float* sum, float* top)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, from += n)
+        for (c = 0; c < n; c++) {
+            float v = from[c] + shift[c] > 0 ? from[c] + shift[c] : 0;
+            sum[c] += v;
+            top[c] = v > top[c] ? v : top[c];
+        }
+}
+
 static void lines_policy_plain(const float* hidden, int cells, int stride, int n, const float* w, float* logits)
 {
     int i, c;
@@ -302,16 +363,16 @@ TENGEN_INNER __m256i lines_side_fast(const uint16_t* cell, int step)
     return id;
 }
 
-static TENGEN_FAST void lines_rows_fast(tengen_lines* net, int width, int height)
+static TENGEN_FAST void lines_rows_fast(tengen_lines* net)
 {
     static const int steps[4] = {1, LINES_STRIDE, LINES_STRIDE + 1, 1 - LINES_STRIDE};
     const __m256i one = _mm256_set1_epi16(1), two = _mm256_set1_epi16(2);
-    int d, y, x;
+    int width = net->width, d, y, x;
 #pragma GCC unroll 4
     for (d = 0; d < 4; d++) {
         int32_t* rows = net->rows + d * (LINES_POINTS + LINES_SLACK);
-        for (y = 0; y < height; y++)
-            for (x = 0; x < width; x += 16) {
+        for (y = net->top; y < net->bottom; y++)
+            for (x = net->from[y]; x < net->until[y]; x += 16) {
                 const uint16_t* cell = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH + x;
                 __m256i a = lines_side_fast(cell, -steps[d]), b = lines_side_fast(cell, steps[d]);
                 __m256i high = _mm256_max_epi16(a, b), low = _mm256_min_epi16(a, b);
@@ -401,9 +462,12 @@ TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int ch
         const __m256 w6 = _mm256_load_ps(w + 6 * channels + c), w7 = _mm256_load_ps(w + 7 * channels + c);
         const __m256 w8 = _mm256_load_ps(w + 8 * channels + c), b = _mm256_load_ps(bias + c);
         __m256 up = _mm256_load_ps(from - stride), mid = _mm256_load_ps(from), down = _mm256_load_ps(from + stride);
-        /* `now` has its left and middle column, `next` its left one; the column left of the board is zero. */
-        __m256 now = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, b)));
+        /* `now` has its left and middle column, `next` its left one. */
+        __m256 now = _mm256_fmadd_ps(_mm256_load_ps(from - stride - channels), w0, b);
         __m256 next = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
+        now = _mm256_fmadd_ps(_mm256_load_ps(from - channels), w3, now);
+        now = _mm256_fmadd_ps(_mm256_load_ps(from + stride - channels), w6, now);
+        now = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, now)));
         for (i = 0; i < cells; i++) {
             __m256 after;
             from += channels;
@@ -794,6 +858,51 @@ static TENGEN_FAST void lines_pool_fast(const float* x, int cells, int stride, i
         lines_pool_tile(x + c, cells, stride, sum + c, top + c, 1);
 }
 
+static TENGEN_FAST void lines_move_fast(const float* from, const float* shift, int cells, int n, float* to)
+{
+    int i, c;
+    for (i = 0; i < cells; i++, from += n, to += n)
+        for (c = 0; c < n; c += 8)
+            _mm256_store_ps(to + c, _mm256_max_ps(_mm256_add_ps(_mm256_load_ps(from + c), _mm256_load_ps(shift + c)),
+                                                  _mm256_setzero_ps()));
+}
+
+TENGEN_INNER void lines_add_tile(const float* from, const float* shift, int cells, int stride, float* sum, float* top,
+                                 int vectors)
+{
+    __m256 s[4], t[4], move[4];
+    int i, v;
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        s[v] = _mm256_load_ps(sum + 8 * v);
+        t[v] = _mm256_load_ps(top + 8 * v);
+        move[v] = _mm256_load_ps(shift + 8 * v);
+    }
+    for (i = 0; i < cells; i++, from += stride)
+#pragma GCC unroll 4
+        for (v = 0; v < vectors; v++) {
+            __m256 value = _mm256_add_ps(_mm256_load_ps(from + 8 * v), move[v]);
+            value = _mm256_max_ps(value, _mm256_setzero_ps());
+            s[v] = _mm256_add_ps(s[v], value);
+            t[v] = _mm256_max_ps(t[v], value);
+        }
+#pragma GCC unroll 4
+    for (v = 0; v < vectors; v++) {
+        _mm256_store_ps(sum + 8 * v, s[v]);
+        _mm256_store_ps(top + 8 * v, t[v]);
+    }
+}
+
+static TENGEN_FAST void lines_add_fast(const float* from, const float* shift, int cells, int n, float* sum,
+                                       float* top)
+{
+    int c = 0;
+    for (; c + 32 <= n; c += 32)
+        lines_add_tile(from + c, shift + c, cells, n, sum + c, top + c, 4);
+    for (; c < n; c += 8)
+        lines_add_tile(from + c, shift + c, cells, n, sum + c, top + c, 1);
+}
+
 TENGEN_INNER float lines_total(__m256 v)
 {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
@@ -821,13 +930,81 @@ static TENGEN_FAST void lines_policy_fast(const float* hidden, int cells, int st
 
 /* --- the net ------------------------------------------------------------------------------------------------- */
 
-/* Clean borders for a new size of the board. */
-static void lines_resize(tengen_lines* net, int width, int height)
+static int lines_lowest(uint32_t mask)
 {
-    memset(net->x, 0, sizeof(float) * (size_t)net->channels * ((width + 1) * (height + 2) + 1));
-    memset(net->digits, 0, sizeof(uint16_t) * LINES_STRIDE * (LINES_SIDE + 2 * LINES_REACH));
-    net->width = width;
-    net->height = height;
+    int n = 0;
+    while (!(mask >> n & 1))
+        n++;
+    return n;
+}
+
+static int lines_highest(uint32_t mask)
+{
+    int n = 31;
+    while (!(mask >> n & 1))
+        n--;
+    return n;
+}
+
+/* Put the window around the stones; return whether it leaves out enough of a board without obstacles. */
+static int lines_window(tengen_lines* net)
+{
+    uint32_t stones[LINES_SIDE];
+    uint16_t usable = 1;
+    int width = net->width, height = net->height, margin = net->margin, cells = 0, x, y;
+    for (y = 0; y < height; y++) {
+        const uint16_t* row = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH;
+        stones[y] = 0;
+        for (x = 0; x < width; x++) {
+            stones[y] |= (uint32_t)(row[x] >> 1) << x;      /* 2 and 3 */
+            usable &= (uint16_t)(row[x] | row[x] >> 1);
+        }
+    }
+    if (!usable)
+        return 0;
+    net->left = net->top = LINES_SIDE;
+    net->bottom = 0;
+    for (y = 0; y < height; y++) {
+        int near = y > margin ? y - margin : 0, last = y + margin < height ? y + margin : height - 1;
+        uint32_t mask = 0;
+        for (; near <= last; near++)
+            mask |= stones[near];
+        net->from[y] = net->until[y] = 0;
+        if (mask == 0)
+            continue;
+        net->from[y] = lines_lowest(mask) > margin ? lines_lowest(mask) - margin : 0;
+        net->until[y] = lines_highest(mask) + margin < width ? lines_highest(mask) + margin + 1 : width;
+        cells += net->until[y] - net->from[y];
+        net->left = net->from[y] < net->left ? net->from[y] : net->left;
+        net->top = y < net->top ? y : net->top;
+        net->bottom = y + 1;
+    }
+    for (y = net->top; y < net->bottom; y++)
+        if (net->until[y] == 0)                             /* no cell of this row: stones lie far above and below */
+            net->from[y] = net->until[y] = net->left;
+    return cells > 0 && 8 * cells <= 7 * width * height;
+}
+
+static void lines_whole(tengen_lines* net)
+{
+    int y;
+    net->left = net->top = 0;
+    net->bottom = net->height;
+    for (y = 0; y < net->height; y++) {
+        net->from[y] = 0;
+        net->until[y] = net->width;
+    }
+}
+
+/* Return the first cell of a row of the window, `row` counted on the board. */
+static float* lines_row(const tengen_lines* net, int row)
+{
+    return net->x + (row - net->top + 1) * net->stride + (net->from[row] - net->left + 1) * net->channels;
+}
+
+static int lines_cells(const tengen_lines* net, int row)
+{
+    return net->until[row] - net->from[row];
 }
 
 /* out = relu(in w + bias), or relu(out + in w + bias), for a row of cells: in 16 bits where the net has them. */
@@ -846,26 +1023,98 @@ static void lines_mix(tengen_lines* net, const float* in, int cells, const float
     LINES_CALL(net, product, in, cells, net->channels, w, bias, out, n_out, residual, 1);
 }
 
-/* First layer: `x` of all cells. */
-static void lines_first(tengen_lines* net, const float* planes, float* x, int stride)
+/* Put one cell into all nine of `cell`. */
+static void lines_spread(tengen_lines* net, const float* cell)
 {
-    int width = net->width, height = net->height, channels = net->channels, k, c, y;
-    memcpy(net->base, net->bias, sizeof(float) * channels);
-    for (k = 0; k < LINES_PLANES - LINES_LOCAL; k++) {
-        float value = planes[(LINES_LOCAL + k) * width * height];
-        if (value != 0)
-            for (c = 0; c < channels; c++)
-                net->base[c] += value * net->global[k * channels + c];
+    int i;
+    for (i = 0; i < 9; i++)
+        if (net->cell + i * net->channels != cell)
+            memcpy(net->cell + i * net->channels, cell, sizeof(float) * net->channels);
+}
+
+/* First layer: `x` of all cells of the window. */
+static void lines_first(tengen_lines* net)
+{
+    int channels = net->channels, c, y;
+    for (y = net->top; y < net->bottom; y++)
+        LINES_CALL(net, gather, net, y * net->width + net->from[y], lines_cells(net, y), lines_row(net, y));
+    if (net->far != NULL || net->record != NULL) {
+        const int16_t* row = net->codebook + (size_t)(LINES_OPEN_SIDE * (LINES_OPEN_SIDE + 3) / 2) * channels;
+        const float* usable = net->local + channels;
+        const float* none = net->local + LINES_HALF * channels;
+        for (c = 0; c < channels; c++) {
+            float v = (float)(4 * row[c]) * net->scale + net->base[c] + usable[c] + none[c];
+            net->cell[c] = v > 0 ? v : 0;
+        }
+        lines_spread(net, net->cell);
     }
-    LINES_CALL(net, scan, net, planes, width, height);
-    LINES_CALL(net, rows, net, width, height);
-    for (y = 0; y < height; y++)
-        LINES_CALL(net, gather, net, y * width, width, x + y * stride);
+}
+
+/* Fill the border's cells of a row, counted on the board, from column `a` to before `b`. */
+static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
+{
+    int channels = net->channels;
+    float* to = net->x + (row - net->top + 1) * net->stride + (a - net->left + 1) * channels;
+    int off = net->far == NULL || row < 0 || row >= net->height;
+    int before = off ? b - a : a < 0 ? -a : 0, after = off || b <= net->width ? 0 : b - net->width;
+    int cells = b - a - before - after;
+    memset(to, 0, sizeof(float) * channels * before);
+    to += before * channels;
+    if (cells > 0) {
+        size_t at = ((size_t)layer * net->height + row) * net->width + a + before;
+        LINES_CALL(net, move, net->far->x + at * channels, net->shift, cells, channels, to);
+    }
+    memset(to + cells * channels, 0, sizeof(float) * channels * after);
+}
+
+/* Before block `layer`, or at the end: border, `shift`, and what is to be kept. */
+static void lines_border(tengen_lines* net, int layer)
+{
+    int channels = net->channels, points = net->width * net->height, c, y, k;
+    if (net->record != NULL) {
+        float* to = net->record->x + (size_t)layer * points * channels;
+        for (y = 0; y < net->height; y++)
+            memcpy(to + y * net->width * channels, lines_row(net, y), sizeof(float) * net->width * channels);
+        memcpy(net->record->cell + layer * channels, net->cell, sizeof(float) * channels);
+    }
+    if (net->far != NULL)
+        for (c = 0; c < channels; c++)
+            net->shift[c] = net->cell[c] - net->far->cell[layer * channels + c];
+    else if (layer > 0)
+        return;     /* zero already */
+    for (y = net->top - 1; y <= net->bottom; y++) {
+        int a = LINES_SIDE, b = 0;      /* what this row and its neighbours see of it */
+        for (k = y - 1; k <= y + 1; k++)
+            if (k >= net->top && k < net->bottom && lines_cells(net, k) > 0) {
+                a = net->from[k] - 1 < a ? net->from[k] - 1 : a;
+                b = net->until[k] + 1 > b ? net->until[k] + 1 : b;
+            }
+        if (y >= net->top && y < net->bottom && lines_cells(net, y) > 0) {
+            lines_beyond(net, layer, y, a, net->from[y]);
+            lines_beyond(net, layer, y, net->until[y], b);
+        } else if (a < b)
+            lines_beyond(net, layer, y, a, b);
+    }
 }
 
 static void lines_clear_pool(float* pool, int n)
 {
     memset(pool, 0, sizeof(float) * 3 * n);  /* what is pooled is never negative: 0 will do as first maximum */
+}
+
+/* Add the cells beyond the window, n floats each, moved by `shift`. */
+static void lines_pool_far(tengen_lines* net, const float* cells, int n)
+{
+    float* sum = net->pool;
+    float* top = net->pool + 2 * n;
+    int y;
+    for (y = 0; y < net->height; y++, cells += net->width * n)
+        if (y < net->top || y >= net->bottom)
+            LINES_CALL(net, add, cells, net->shift, net->width, n, sum, top);
+        else {
+            LINES_CALL(net, add, cells, net->shift, net->from[y], n, sum, top);
+            LINES_CALL(net, add, cells + net->until[y] * n, net->shift, net->width - net->until[y], n, sum, top);
+        }
 }
 
 /* Sums and maxima (at 0 and 2n) to mean, scaled mean, maximum. */
@@ -879,93 +1128,143 @@ static void lines_end_pool(float* pool, int n, int points)
     }
 }
 
-#if TENGEN_AVX2
-/* As `lines_block`, in 8 bits; `pooled`: what pooling adds stands in `vector`, together with `dw_bias`. */
-static void lines_block_byte(tengen_lines* net, int block, float* x, int stride, int pooled)
+static int lines_bytes(const tengen_lines* net)
 {
-    int width = net->width, height = net->height, channels = net->channels, y, c;
-    const float* dw = net->dw_byte + block * 9 * channels;
-    const float* dw_bias = net->dw_byte_bias + block * channels;
-    const int8_t* pw = net->pw_byte + block * channels * channels;
-    const float* step = net->pw_byte_step + block * channels;
-    const float* bias = net->pw_byte_bias + block * channels;
-    uint8_t* row = net->levels;
-    uint8_t* below = net->levels + LINES_SIDE * channels;
-    if (pooled) {
-        for (c = 0; c < channels; c++)
-            net->vector[c] *= net->per_unit[block * channels + c];
-        dw_bias = net->vector;
-    }
-    lines_depth_byte(x, stride, width, channels, dw, dw_bias, row);
-    for (y = 0; y < height; y++, x += stride) {
-        uint8_t* swap = row;
-        if (y + 1 < height)
-            lines_depth_byte(x + stride, stride, width, channels, dw, dw_bias, below);
-        lines_byte_fast(row, width, channels, pw, bias, step, x, channels, 1);
-        row = below;
-        below = swap;
-    }
+    return net->vectors && net->pw_byte != NULL;
 }
-#endif
 
-static void lines_block(tengen_lines* net, int block, float* x, int stride)
+/* Depthwise part of a row of cells, to one of two places, 0 or 1. */
+static void lines_depth(tengen_lines* net, int block, const float* bias, const float* x, int cells, int stride,
+                        int place)
 {
-    int width = net->width, height = net->height, channels = net->channels, y;
-    const float* dw = net->dw + block * 9 * channels;
-    const float* pw = net->pw + block * channels * channels;
-    const float* dw_bias = net->dw_bias + block * channels;
-    const float* pw_bias = net->pw_bias + block * channels;
-    const int16_t* pw_short = net->pw_short == NULL ? NULL : net->pw_short + block * channels * channels;
-    const float* pw_step = net->pw_step == NULL ? NULL : net->pw_step + block * channels;
-    float* row = net->y;
-    float* below = net->y + LINES_SIDE * channels;
-    if (block == net->pooled) {
-        lines_clear_pool(net->pool, channels);
-        for (y = 0; y < height; y++)
-            LINES_CALL(net, pool, x + y * stride, width, channels, channels, net->pool, net->pool + 2 * channels);
-        lines_end_pool(net->pool, channels, width * height);
-        memcpy(net->vector, dw_bias, sizeof(float) * channels);
-        LINES_CALL(net, product, net->pool, 1, 3 * channels, net->pool_weight, net->pool_bias, net->vector,
-                   channels, 1, 0);
-        dw_bias = net->vector;
-    }
+    int channels = net->channels, offset = place * LINES_SIDE * channels;
 #if TENGEN_AVX2
-    if (net->vectors && net->pw_byte != NULL) {
-        lines_block_byte(net, block, x, stride, block == net->pooled);
+    if (lines_bytes(net)) {
+        lines_depth_byte(x, stride, cells, channels, net->dw_byte + block * 9 * channels, bias, net->levels + offset);
         return;
     }
 #endif
-    LINES_CALL(net, depth, x, stride, width, channels, dw, dw_bias, row);
-    for (y = 0; y < height; y++, x += stride) {
-        float* swap = row;
-        if (y + 1 < height)
-            LINES_CALL(net, depth, x + stride, stride, width, channels, dw, dw_bias, below);
-        lines_mix(net, row, width, pw, pw_short, pw_step, pw_bias, x, channels, 1);
-        row = below;
-        below = swap;
+    LINES_CALL(net, depth, x, stride, cells, channels, net->dw + block * 9 * channels, bias, net->y + offset);
+}
+
+/* Pointwise part of a row of cells, added to them. */
+static void lines_point(tengen_lines* net, int block, int place, int cells, float* x)
+{
+    int channels = net->channels, offset = place * LINES_SIDE * channels;
+    int weights = block * channels * channels, first = block * channels;
+#if TENGEN_AVX2
+    if (lines_bytes(net)) {
+        lines_byte_fast(net->levels + offset, cells, channels, net->pw_byte + weights, net->pw_byte_bias + first,
+                        net->pw_byte_step + first, x, channels, 1);
+        return;
+    }
+#endif
+    lines_mix(net, net->y + offset, cells, net->pw + weights, net->pw_short == NULL ? NULL : net->pw_short + weights,
+              net->pw_step == NULL ? NULL : net->pw_step + first, net->pw_bias + first, x, channels, 1);
+}
+
+/* Bias of the depthwise part: that of the weights, or with what pooling adds. */
+static const float* lines_bias(tengen_lines* net, int block)
+{
+    int channels = net->channels, points = net->width * net->height, y, c;
+    if (block != net->pooled)
+        return (lines_bytes(net) ? net->dw_byte_bias : net->dw_bias) + block * channels;
+    memcpy(net->vector, net->dw_bias + block * channels, sizeof(float) * channels);
+    if (net->record != NULL && net->pool_usual != NULL) {
+        for (c = 0; c < channels; c++)
+            net->vector[c] += net->pool_usual[c];
+    } else {
+        lines_clear_pool(net->pool, channels);
+        for (y = net->top; y < net->bottom; y++)
+            LINES_CALL(net, pool, lines_row(net, y), lines_cells(net, y), channels, channels, net->pool,
+                       net->pool + 2 * channels);
+        if (net->far != NULL)
+            lines_pool_far(net, net->far->x + (size_t)block * points * channels, channels);
+        lines_end_pool(net->pool, channels, points);
+        LINES_CALL(net, product, net->pool, 1, 3 * channels, net->pool_weight, net->pool_bias, net->vector, channels,
+                   1, 0);
+    }
+    if (lines_bytes(net))
+        for (c = 0; c < channels; c++)
+            net->vector[c] *= net->per_unit[block * channels + c];
+    return net->vector;
+}
+
+static void lines_block(tengen_lines* net, int block)
+{
+    const float* bias = lines_bias(net, block);
+    int place = 0, y;
+    lines_depth(net, block, bias, lines_row(net, net->top), lines_cells(net, net->top), net->stride, place);
+    for (y = net->top; y < net->bottom; y++, place ^= 1) {
+        if (y + 1 < net->bottom)
+            lines_depth(net, block, bias, lines_row(net, y + 1), lines_cells(net, y + 1), net->stride, place ^ 1);
+        lines_point(net, block, place, lines_cells(net, y), lines_row(net, y));
+    }
+    if (net->far != NULL || net->record != NULL) {
+        float* cell = net->cell + 4 * net->channels;    /* the one in the middle */
+        lines_depth(net, block, bias, cell, 1, 3 * net->channels, 0);
+        lines_point(net, block, 0, 1, cell);
+        lines_spread(net, cell);
     }
 }
 
-static void lines_heads(tengen_lines* net, const float* x, int stride, float* policy, float* wdl)
+/* First layer of both heads for a row of cells, to `heads`. */
+static void lines_head(tengen_lines* net, const float* x, int cells)
 {
-    int width = net->width, height = net->height, y, d, k;
-    int wide = net->policy + net->value, value = net->value;
-    float out[3], top, total;
-    lines_clear_pool(net->pool, value);
-    for (y = 0; y < height; y++, x += stride) {
+    int wide = net->policy + net->value;
 #if TENGEN_AVX2
-        if (net->vectors && net->head_byte != NULL) {
-            lines_levels_fast(x, width, net->channels, net->head_per_unit, net->levels);
-            lines_byte_fast(net->levels, width, net->channels, net->head_byte, net->head_byte_bias,
-                            net->head_byte_step, net->heads, wide, 0);
-        } else
-#endif
-        lines_mix(net, x, width, net->head, net->head_short, net->head_step, net->head_bias, net->heads, wide, 0);
-        LINES_CALL(net, policy, net->heads, width, wide, net->policy, net->policy_out, policy + y * width);
-        LINES_CALL(net, pool, net->heads + net->policy, width, wide, value, net->pool, net->pool + 2 * value);
+    if (net->vectors && net->head_byte != NULL) {
+        lines_levels_fast(x, cells, net->channels, net->head_per_unit, net->levels);
+        lines_byte_fast(net->levels, cells, net->channels, net->head_byte, net->head_byte_bias, net->head_byte_step,
+                        net->heads, wide, 0);
+        return;
     }
-    lines_end_pool(net->pool, value, width * height);
-    LINES_CALL(net, product, net->pool, 1, 3 * value, net->hidden_w, net->hidden_b, net->vector, net->hidden, 0, 1);
+#endif
+    lines_mix(net, x, cells, net->head, net->head_short, net->head_step, net->head_bias, net->heads, wide, 0);
+}
+
+/* Logits of all cells, and the value head's pooling. */
+static void lines_heads(tengen_lines* net, float* policy)
+{
+    int wide = net->policy + net->value, value = net->value, points = net->width * net->height, c, y;
+    const tengen_far* far = net->far;
+    tengen_far* record = net->record;
+    lines_clear_pool(net->pool, value);
+    if (far != NULL || record != NULL) {
+        lines_head(net, net->cell, 1);
+        LINES_CALL(net, policy, net->heads, 1, wide, net->policy, net->policy_out, &net->cell_policy);
+        memcpy(net->cell_value, net->heads + net->policy, sizeof(float) * value);
+    }
+    if (far != NULL) {
+        for (c = 0; c < value; c++)
+            net->shift[c] = net->cell_value[c] - far->cell_value[c];
+        lines_pool_far(net, far->value, value);
+        for (c = 0; c < points; c++)
+            policy[c] = far->policy[c] + (net->cell_policy - far->cell_policy);
+    }
+    for (y = net->top; y < net->bottom; y++) {
+        int cells = lines_cells(net, y), first = y * net->width + net->from[y];
+        lines_head(net, lines_row(net, y), cells);
+        LINES_CALL(net, policy, net->heads, cells, wide, net->policy, net->policy_out, policy + first);
+        LINES_CALL(net, pool, net->heads + net->policy, cells, wide, value, net->pool, net->pool + 2 * value);
+        if (record != NULL)
+            for (c = 0; c < cells; c++)
+                memcpy(record->value + (first + c) * value, net->heads + c * wide + net->policy, sizeof(float) * value);
+    }
+    if (record != NULL) {
+        memcpy(record->cell_value, net->cell_value, sizeof(float) * value);
+        record->cell_policy = net->cell_policy;
+    }
+    lines_end_pool(net->pool, value, points);
+}
+
+/* What was pooled to win, draw, loss. */
+static void lines_value(tengen_lines* net, float* wdl)
+{
+    float out[3], top, total;
+    int d, k;
+    LINES_CALL(net, product, net->pool, 1, 3 * net->value, net->hidden_w, net->hidden_b, net->vector, net->hidden, 0,
+               1);
     for (k = 0; k < 3; k++)
         out[k] = net->out_b[k];
     for (d = 0; d < net->hidden; d++)
@@ -980,18 +1279,112 @@ static void lines_heads(tengen_lines* net, const float* x, int stride, float* po
         wdl[k] = out[k] / total;
 }
 
+/* Judge the window; `planes` have been scanned. */
+static void lines_run(tengen_lines* net, const float* global, float* policy)
+{
+    int channels = net->channels, block, c, k, right = 0;
+    memcpy(net->base, net->bias, sizeof(float) * channels);
+    for (k = 0; k < LINES_PLANES - LINES_LOCAL; k++)
+        if (global[k] != 0)
+            for (c = 0; c < channels; c++)
+                net->base[c] += global[k] * net->global[k * channels + c];
+    for (k = net->top; k < net->bottom; k++)
+        right = net->until[k] > right ? net->until[k] : right;
+    net->stride = (right - net->left + 2) * channels;
+    LINES_CALL(net, rows, net);
+    lines_first(net);
+    for (block = 0; block < net->blocks; block++) {
+        lines_border(net, block);
+        lines_block(net, block);
+    }
+    lines_border(net, net->blocks);
+    lines_heads(net, policy);
+}
+
+static void lines_scan(tengen_lines* net, const float* planes, int width, int height)
+{
+    if (width != net->width || height != net->height)   /* edges where cells have been */
+        memset(net->digits, 0, sizeof(uint16_t) * LINES_STRIDE * (LINES_SIDE + 2 * LINES_REACH));
+    net->width = width;
+    net->height = height;
+    LINES_CALL(net, scan, net, planes, width, height);
+}
+
+/* Return the empty board for a position, which is scanned and judged if it is not known, or NULL: no memory. */
+static const tengen_far* lines_far(tengen_lines* net, const float* global, int width, int height, int* judged)
+{
+    const int globals = LINES_PLANES - LINES_LOCAL, points = width * height;
+    const size_t kept = (size_t)(net->blocks + 1) * net->channels;
+    tengen_far* far;
+    int i, k;
+    *judged = 0;
+    for (i = 0; i < LINES_FARS; i++) {
+        far = net->fars + i;
+        if (far->width == width && far->height == height && memcmp(far->global, global, sizeof far->global) == 0)
+            return far;
+    }
+    far = net->fars + net->next_far;
+    net->next_far = (net->next_far + 1) % LINES_FARS;
+    tengen_lines_release(far->memory);
+    memset(far, 0, sizeof *far);
+    far->memory = tengen_lines_take(
+        sizeof(float) * ((size_t)points * (kept + net->value) + kept + net->value + points));
+    if (far->memory == NULL)
+        return NULL;
+    far->x = far->memory;
+    far->value = far->x + points * kept;
+    far->cell = far->value + (size_t)points * net->value;
+    far->cell_value = far->cell + kept;
+    far->policy = far->cell_value + net->value;
+    far->width = width;
+    far->height = height;
+    memcpy(far->global, global, sizeof far->global);
+    memset(net->blank, 0, sizeof(float) * LINES_PLANES * points);
+    for (i = 0; i < points; i++)
+        net->blank[i] = 1;
+    for (k = 0; k < globals; k++)
+        for (i = 0; i < points; i++)
+            net->blank[(LINES_LOCAL + k) * points + i] = global[k];
+    lines_scan(net, net->blank, width, height);
+    lines_whole(net);
+    net->far = NULL;
+    net->record = far;
+    lines_run(net, global, far->policy);
+    net->record = NULL;
+    *judged = 1;
+    return far;
+}
+
 /* Judge one position: planes [20, height, width] to logits [height * width] and win, draw, loss. */
 static void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy,
                                float* wdl)
 {
-    int stride = (width + 1) * net->channels, block;
-    float* x = net->x + stride + net->channels;
-    if (width != net->width || height != net->height)
-        lines_resize(net, width, height);
-    lines_first(net, planes, x, stride);
-    for (block = 0; block < net->blocks; block++)
-        lines_block(net, block, x, stride);
-    lines_heads(net, x, stride, policy, wdl);
+    float global[LINES_PLANES - LINES_LOCAL];
+    int k, judged;
+    for (k = 0; k < LINES_PLANES - LINES_LOCAL; k++)
+        global[k] = planes[(LINES_LOCAL + k) * width * height];
+    net->far = NULL;
+    lines_scan(net, planes, width, height);
+    if (net->margin > 0 && lines_window(net)) {
+        const tengen_far* far = lines_far(net, global, width, height, &judged);
+        if (judged) {
+            lines_scan(net, planes, width, height);
+            lines_window(net);
+        }
+        net->far = far;
+    }
+    if (net->far == NULL)
+        lines_whole(net);
+    lines_run(net, global, policy);
+    lines_value(net, wdl);
+}
+
+/* Give back what `tengen_lines_judge` has taken. */
+static void tengen_lines_forget(tengen_lines* net)
+{
+    int i;
+    for (i = 0; i < LINES_FARS; i++)
+        tengen_lines_release(net->fars[i].memory);
 }
 
 #endif

@@ -71,38 +71,106 @@ def pool(x: Array) -> Array:
     return np.concatenate([mean, mean * (height * width / 225 - 1), x.max(axis=(0, 1))])
 
 
-def judge_lines(weights: Weights, pooled: int, planes: Array) -> tuple[Array, Array]:
+def window(planes: Array, margin: int) -> Array | None:
+    """Return the cells that are computed one by one, bool [H, W]; None: all."""
+    stones = (planes[1] + planes[2]) > 0
+    height, width = stones.shape
+    inside = np.zeros((height, width), bool)
+    if margin == 0 or not (planes[0] > 0).all():
+        return None
+    for y in range(height):
+        near = np.nonzero(stones[max(0, y - margin) : y + margin + 1].any(axis=0))[0]
+        if len(near):
+            inside[y, max(0, near[0] - margin) : near[-1] + margin + 1] = True
+    return inside if inside.any() and 8 * inside.sum() <= 7 * height * width else None
+
+
+def blank(planes: Array) -> Array:
+    """Return the planes of an empty board of that size under that rule."""
+    out = np.zeros_like(planes)
+    out[0] = 1
+    out[14:] = planes[14:]
+    return out
+
+
+class Layers:
+    """What cells hold: `x` [N + 1, H, W, C] before each block and at the end, `heads` [H, W, P + V].
+
+    And what one holds that sees neither stones nor edges: `cell` [N + 1, C], `cell_heads` [P + V]. Cells not
+    `inside` are those of `far`, moved by as much as that cell is. `usual`: pooling adds what it usually does.
+    """
+
+    def __init__(
+        self, w: Weights, book: Array, pooled: int, planes: Array, inside: Array | None = None,
+        far: Layers | None = None, usual: bool = False
+    ) -> None:  # fmt: skip
+        wide = blank(np.broadcast_to(planes[:, :1, :1], (len(planes), 11, 11)))
+        x = self._first(w, book, planes)
+        cell = self._first(w, book, wide)[5, 5]
+        self.x, self.cell = [], []
+        for i in range(len(w["dw"]) + 1):
+            if far is not None and inside is not None:
+                x = np.where(inside[..., None], x, relu(far.x[i] + cell - far.cell[i]))
+            self.x.append(x)
+            self.cell.append(cell)
+            if i == len(w["dw"]):
+                break
+            bias = w["dw_bias"][i]
+            if i == pooled and usual:
+                bias = bias + w["pool_usual"]
+            elif i == pooled:
+                bias = bias + pool(x) @ w["pool_weight"] + w["pool_bias"]
+            cell = self._point(w, i, cell, cell * w["dw"][i].sum(axis=0) + bias)
+            x = self._point(w, i, x, depthwise(x, w["dw"][i]) + bias)
+        self.heads, self.cell_heads = self._heads(w, x), self._heads(w, cell)
+
+    @staticmethod
+    def _first(w: Weights, book: Array, planes: Array) -> Array:
+        x = codebook_sum(book, digits_of(planes)) * w["codebook_scale"]
+        return relu(x + planes.transpose(1, 2, 0) @ w["plane_weight"] + w["bias"])
+
+    @staticmethod
+    def _point(w: Weights, i: int, x: Array, y: Array) -> Array:
+        if "pw_levels" in w:
+            levels = np.minimum(np.rint(relu(y) / w["pw_unit"][i]), TOP_LEVEL)
+            return relu(x + levels @ w["pw_levels"][i] * w["pw_levels_step"][i] + w["pw_levels_bias"][i])
+        return relu(x + relu(y) @ w["pw"][i] + w["pw_bias"][i])
+
+    @staticmethod
+    def _heads(w: Weights, x: Array) -> Array:
+        if "head_levels" in w:
+            levels = np.minimum(np.rint(x / w["head_unit"]), TOP_LEVEL)
+            return relu(levels @ w["head_levels"] * w["head_levels_step"] + w["head_levels_bias"])
+        both = [x @ w[f"{name}_in"] + w[f"{name}_bias"] for name in ("policy", "value")]
+        return relu(np.concatenate(both, axis=-1))
+
+
+def judge_lines(weights: Weights, pooled: int, planes: Array, margin: int = 0) -> tuple[Array, Array]:
     """Judge one position.
 
     Args:
         weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.
         pooled: the block with global pooling, or -1.
         planes: [20, H, W].
+        margin: as there.
 
     Returns:
         Policy logits [H * W] and WDL [3], float64.
     """
     w = {key: np.asarray(value, dtype=np.float64) for key, value in weights.items() if key != "codebook"}
     planes = np.asarray(planes, dtype=np.float64)
-    x = codebook_sum(weights["codebook"], digits_of(planes)) * w["codebook_scale"]
-    x = relu(x + planes.transpose(1, 2, 0) @ w["plane_weight"] + w["bias"])
-    for i in range(len(w["dw"])):
-        y = depthwise(x, w["dw"][i]) + w["dw_bias"][i]
-        if i == pooled:
-            y += pool(x) @ w["pool_weight"] + w["pool_bias"]
-        if "pw_levels" in w:
-            levels = np.minimum(np.rint(relu(y) / w["pw_unit"][i]), TOP_LEVEL)
-            x = relu(x + levels @ w["pw_levels"][i] * w["pw_levels_step"][i] + w["pw_levels_bias"][i])
-        else:
-            x = relu(x + relu(y) @ w["pw"][i] + w["pw_bias"][i])
-    if "head_levels" in w:
-        heads = np.minimum(np.rint(x / w["head_unit"]), TOP_LEVEL) @ w["head_levels"] * w["head_levels_step"]
-        heads = relu(heads + w["head_levels_bias"])
-    else:
-        both = [x @ w[f"{name}_in"] + w[f"{name}_bias"] for name in ("policy", "value")]
-        heads = relu(np.concatenate(both, axis=2))
+    book = weights["codebook"]
+    inside = window(planes, margin)
+    usual = "pool_usual" in w
+    far = None if inside is None else Layers(w, book, pooled, blank(planes), usual=usual)
+    here = Layers(w, book, pooled, planes, inside, far)
     width = len(w["policy_out"])
-    policy, v = heads[..., :width] @ w["policy_out"], heads[..., width:]
+    policy, v = here.heads[..., :width] @ w["policy_out"], here.heads[..., width:]
+    if far is not None and inside is not None:
+        there = far.heads[..., :width] @ w["policy_out"]
+        moved = (here.cell_heads - far.cell_heads)[:width] @ w["policy_out"]
+        policy = np.where(inside, policy, there + moved)
+        v = np.where(inside[..., None], v, relu(far.heads + here.cell_heads - far.cell_heads)[..., width:])
     hidden = relu(pool(v) @ w["hidden_w"] + w["hidden_b"])
     out = hidden @ w["out_w"] + w["out_b"]
     power = np.exp(out - out.max())

@@ -11,7 +11,7 @@ import pytest
 from engine.encoding import N_PLANES, encode
 from engine.evaluator._lines import LineNet
 from engine.rules._board import EMPTY, Board
-from tests.reference.lines import IDS, judge_lines
+from tests.reference.lines import IDS, judge_lines, window
 
 Array = npt.NDArray[Any]
 SIZES = [(5, 5), (22, 22), (9, 13), (13, 9), (15, 15), (16, 17), (22, 5), (8, 19)]
@@ -79,9 +79,9 @@ def evaluate(net: LineNet, planes: Array) -> tuple[Array, Array]:
 
 def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: Array) -> None:
     policy, wdl = evaluate(net, planes[None])
-    expected_policy, expected_wdl = judge_lines(weights, pooled, planes)
+    expected_policy, expected_wdl = judge_lines(weights, pooled, planes, net.margin)
     np.testing.assert_allclose(policy[0], expected_policy, rtol=0, atol=1e-3)
-    np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -149,6 +149,83 @@ def test_products_of_8_bits_are_those_of_the_reference(channels: int, blocks: in
         np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
         for path in ("exact", "plain"):
             assert_agrees(LineNet(weights, pooled, **PATHS[path]), floats, pooled, planes)
+
+
+def sparse_planes(seed: int, width: int, height: int) -> Array:
+    """Planes of a few stones in one or two clusters, some at an edge; for odd seeds black is to move."""
+    generator = np.random.default_rng(seed)
+    planes = np.zeros((N_PLANES, height, width), dtype=np.float32)
+    planes[0] = 1
+    planes[14:] = generator.integers(0, 2, (6, 1, 1))
+    planes[14] = seed % 2
+    for _ in range(generator.integers(1, 3)):
+        y, x = generator.integers(0, height), generator.integers(0, width)
+        for _ in range(generator.integers(1, 5)):
+            at = min(height - 1, y + generator.integers(0, 3)), min(width - 1, x + generator.integers(0, 3))
+            planes[1:3, *at] = 0
+            planes[generator.integers(1, 3), *at] = 1
+    near = np.nonzero(planes[1] + planes[2])
+    planes[3 + seed % 11, near[0], near[1]] = 1
+    return planes
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("channels", "blocks", "pooled"), [(16, 3, 1), (64, 4, 2), (40, 2, -1), (32, 1, 0)])
+def test_a_window_around_the_stones_gives_what_the_reference_gives(
+    channels: int, blocks: int, pooled: int, path: str
+) -> None:
+    weights = random_weights(channels, channels, blocks, 16, 16, 32)
+    if channels > 32:
+        weights["pool_usual"] = np.random.default_rng(5).normal(0, 0.5, channels).astype(np.float32)
+    whole = LineNet(weights, pooled, **PATHS[path])
+    nets = [LineNet(weights, pooled, margin=margin, **PATHS[path]) for margin in (1, 3)]
+    windows = 0
+    for seed in range(16):
+        planes = sparse_planes(seed, *SIZES[seed % len(SIZES)])
+        net = nets[seed // len(SIZES)]
+        assert_agrees(net, weights, pooled, planes)
+        if window(planes, net.margin) is None:
+            both = (evaluate(either, planes[None]) for either in (net, whole))
+            for mine, all_of_it in zip(*both, strict=True):
+                np.testing.assert_array_equal(mine, all_of_it)
+        else:
+            windows += 1
+    assert 5 < windows < 16
+
+
+def test_a_window_in_8_bits_gives_what_the_reference_gives() -> None:
+    weights = with_levels(random_weights(7, 64, 4, 16, 16, 32))
+    net = LineNet(weights, 2, margin=3)
+    if not net.vectors:
+        pytest.skip("no AVX2 here")
+    for seed in range(len(SIZES)):
+        planes = sparse_planes(seed, *SIZES[seed])
+        policy, wdl = evaluate(net, planes[None])
+        want_policy, want_wdl = judge_lines(weights, 2, planes, 3)
+        np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
+        np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
+
+
+def test_a_window_does_not_depend_on_what_was_judged_before() -> None:
+    """More sizes and rules than are kept, an empty board and obstacles between them."""
+    weights = random_weights(3, 16, 2, 8, 8, 8)
+    net = LineNet(weights, 1, margin=3)
+    many = [sparse_planes(seed, 10 + seed % 13, 10 + seed // 13 % 13) for seed in range(90)]
+    for i in (4, 30, 60):
+        many[i][1:14] = 0
+        many[i + 1][0, 0, 0] = 0
+    first = [evaluate(net, planes[None]) for planes in many]
+    for i in np.random.default_rng(1).permutation(len(many)):
+        fresh = evaluate(LineNet(weights, 1, margin=3), many[i][None]) if i % 10 == 0 else first[i]
+        for mine, again, new in zip(first[i], evaluate(net, many[i][None]), fresh, strict=True):
+            np.testing.assert_array_equal(mine, again)
+            np.testing.assert_array_equal(mine, new)
+
+
+@pytest.mark.parametrize("margin", [-1, 1.5, True, "3"])
+def test_a_margin_is_a_whole_number(margin: object) -> None:
+    with pytest.raises(ValueError, match="margin"):
+        LineNet(random_weights(1, 16, 1, 8, 8, 8), -1, margin=margin)  # type: ignore[arg-type]
 
 
 def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:

@@ -16,12 +16,12 @@ from engine.rules._board import Board
 from tests.reference.lines import digits_of, side_id
 from tests.unit.training_games import random_planes
 from training.config import ConfigError, NetConfig
-from training.export import ExportError, Tolerances, export_net
+from training.export import MARGIN, ExportError, Tolerances, export_net
 from training.graph import line_weights
 from training.grow import grow
 from training.lines import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
-from training.network import Network
-from training.quantise import LOAD, Levels, calibrate_lines, lane_load
+from training.network import Network, pool
+from training.quantise import LOAD, Levels, calibrate_lines, lane_load, usual_pool
 
 CONFIG = NetConfig(
     kind="lines", blocks=2, channels=16, line_hidden=24, policy_channels=8, value_channels=8, value_hidden=16
@@ -104,8 +104,8 @@ def test_file_and_kernel_compute_what_torch_computes(model, tmp_path):
     assert exported.fastest == exported.fp32
     assert {p.name for p in tmp_path.iterdir()} == {"lines.fp32.onnx", "lines.md"}
     assert "table of lines" in exported.card.read_text()
-    file, kernel = OnnxEvaluator(exported.fp32), load_net(exported.fp32)
-    assert isinstance(kernel, LineEvaluator)
+    file = OnnxEvaluator(exported.fp32)
+    kernel = LineEvaluator(file, margin=0)
     assert kernel.name == exported.net_id
     assert kernel.describe()["kind"] == "lines"
     for width, height in ((5, 5), (15, 15), (22, 22), (9, 13)):
@@ -170,6 +170,55 @@ def test_a_net_that_does_not_bear_8_bits_keeps_16(model, tmp_path):
         net = load_net(exported.fp32)
         assert isinstance(net, LineEvaluator)
         assert net.line_net.bits == bits
+
+
+def test_a_window_is_permitted_only_where_it_changes_little(model, tmp_path):
+    board = Board(20)
+    for point in (210, 211, 190):
+        board.place(point)
+    planes, keys = encode(board)[None], np.zeros(1, np.uint64)
+    wide, narrow = (
+        export_net(
+            model, tmp_path, name, calibration=[*POSITIONS, planes],
+            tolerances=Tolerances(window_policy_kl=limit, window_utility=limit),
+        )
+        for name, limit in (("wide", 1.0), ("narrow", 0.0))
+    )  # fmt: skip
+    assert wide.differences["window_utility"] > 0
+    assert "window_utility" not in narrow.differences
+    found = {}
+    for exported, margin in ((wide, MARGIN), (narrow, 0)):
+        net = load_net(exported.fp32)
+        assert isinstance(net, LineEvaluator)
+        assert net.line_net.margin == margin
+        assert ("cells around stones" in exported.card.read_text()) == (margin > 0)
+        found[margin] = net
+    whole = LineEvaluator(OnnxEvaluator(wide.fp32), margin=0).evaluate(planes, keys)
+    for all_of_it, other, window in zip(
+        whole, found[0].evaluate(planes, keys), found[MARGIN].evaluate(planes, keys), strict=True
+    ):
+        np.testing.assert_array_equal(all_of_it, other)
+        assert (all_of_it != window).any()
+
+
+def test_what_pooling_usually_adds_is_a_mean_over_positions(model):
+    bias = usual_pool(model, POSITIONS)
+    assert bias is not None
+    block = model.blocks[model.config.pooled]
+    assert block.pool is not None
+    with torch.no_grad():
+        sums = [block.pool(pool(_before(model, torch.from_numpy(planes)), None)) for planes in POSITIONS]
+    np.testing.assert_allclose(bias, torch.cat(sums).mean(0).numpy(), atol=1e-5)
+    with pytest.raises(ValueError, match="no positions"):
+        usual_pool(model, [])
+
+
+def _before(model, x):
+    """Return what goes into the block that pools."""
+    x = torch.relu(model.stem(x))
+    for block in model.blocks[: model.config.pooled]:
+        x = block(x, None)
+    return x
 
 
 def test_an_export_that_the_kernel_does_not_repeat_is_refused(model, tmp_path):
