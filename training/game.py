@@ -95,7 +95,9 @@ class PlayConfig:
 
     def search_params(self) -> SearchParams:
         """Return the settings of the tree."""
-        return SearchParams(leaf_vcf_nodes=self.leaf_vcf_nodes, policy_temperature=self.policy_temperature)
+        return SearchParams(
+            leaf_vcf_nodes=self.leaf_vcf_nodes, policy_temperature=self.policy_temperature, minimax_share=0.0
+        )
 
 
 @dataclass(slots=True)

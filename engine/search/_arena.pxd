@@ -1,6 +1,6 @@
 # cython: language_level=3
 """The tree's memory: its records and the arena that holds them. How they are used stands in `_growth.pyx`."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     CHUNK_BITS = 14         # 16,384 units, 256 KiB a chunk
@@ -56,6 +56,7 @@ cdef struct EdgeStat:       # 32 bytes
     float draw              # their mean chance of a draw
     uint16_t distance       # plies from the parent until a proven game is over
     uint8_t proven
+    int8_t best             # `best_raw` of the child for the mover
 
 
 cdef class Arena:

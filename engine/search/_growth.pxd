@@ -21,6 +21,7 @@ cdef class Growth(Arena):
     cdef readonly object params
     cdef Solver solver              # None: no leaf solver
     cdef double c_puct, c_puct_log, c_puct_base, fpu_reduction, fpu_reduction_root, inverse_temperature
+    cdef double minimax_share
     cdef int edge_cap
     cdef bint transpositions        # whether positions reached in several ways share a node
     cdef int64_t leaf_vcf_nodes, tree_vct_visits, tree_vct_nodes, max_tree_vct_nodes
@@ -62,6 +63,7 @@ cdef class Growth(Arena):
     cdef bint solve_threes(self, Node* node, BoardState* b) noexcept nogil
     cdef bint narrow(self, Node* node, const uint16_t* points, int n, int distance) noexcept nogil
     cdef void take_back(self, Node* node, EdgeStat* stat) noexcept nogil
+    cdef int best_raw(self, Node* node) noexcept nogil
     cdef void carry(
         self, Node* node, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
     ) noexcept nogil

@@ -22,12 +22,16 @@ than the move has itself brings the node's mean to the nodes above, without a ne
 the node's account of such a move is its visits times that mean (`carry`). The idea of both is KataGo's
 (https://github.com/lightvector/KataGo/blob/master/docs/GraphSearch.md).
 
+A move is worth the mean of what was found behind it, and for a share (`minimax_share`) what the net says of the end
+of the best line there, each side taking its best move: one refutation counts at once, not only when it has got most
+of the visits. These are the implicit minimax backups of Lanctot and others (https://arxiv.org/abs/1406.0486).
+
 PUCT is that of AlphaZero (https://arxiv.org/abs/1712.01815) with growing exploration and reduced first-play
 urgency as in KataGo (https://github.com/lightvector/KataGo); proofs travel as in MCTS-Solver
 (https://dke.maastrichtuniversity.nl/m.winands/documents/uctloa.pdf).
 """
 from libc.math cimport sqrt
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from engine._encoding cimport encode_planes
@@ -51,6 +55,7 @@ cdef enum:
     POSITION_FORCED = 1     # found_move is the only one
     POSITION_PROVEN = 2     # found_* hold the result
 
+cdef double BEST_UNIT = 1.0 / 127     # of `EdgeStat.best`
 cdef double MIN_REMAIN = 1e-6   # least prior that is left when all likely moves are refuted
 
 
@@ -65,6 +70,7 @@ cdef class Growth(Arena):
         self.c_puct_base = self.params.c_puct_base
         self.fpu_reduction = self.params.fpu_reduction
         self.fpu_reduction_root = self.params.fpu_reduction_root
+        self.minimax_share = self.params.minimax_share
         self.inverse_temperature = 1.0 / self.params.policy_temperature
         self.edge_cap = self.params.edge_cap or MAX_POINTS
         self.transpositions = self.params.transpositions
@@ -381,7 +387,10 @@ cdef class Growth(Arena):
             if stats[i].proven != PROVEN_NONE:
                 continue
             explored += stats[i].prior
-            score = stats[i].q + scale * stats[i].prior / (1.0 + stats[i].visits)
+            score = stats[i].q
+            if self.minimax_share > 0:
+                score += self.minimax_share * (stats[i].best * BEST_UNIT - score)
+            score += scale * stats[i].prior / (1.0 + stats[i].visits)
             if score > best_score:
                 best_score = score
                 best = i
@@ -766,6 +775,26 @@ cdef class Growth(Arena):
             d_draw[0] = -child.draw_sum
         stat.weight = 0
 
+    cdef int best_raw(self, Node* node) noexcept nogil:
+        """What the net says of the end of the best line that was walked from a node, for its side to move, in 127ths.
+
+        The best move is the one whose best line is best; moves that are proven to lose do not count.
+        """
+        cdef EdgeStat* stats
+        cdef int best = -128, i
+        if node.n_visited > 0:
+            stats = stats_of(self, node)
+            for i in range(node.n_visited):
+                if stats[i].proven == PROVEN_DRAW and best < 0:
+                    best = 0
+                elif stats[i].proven == PROVEN_NONE and stats[i].visits > 0 and stats[i].best > best:
+                    best = stats[i].best
+        if best == -128:
+            if node.raw_win < 0:
+                return -127
+            best = <int>(127.0 * (2.0 * node.raw_win + node.raw_draw - 1.0))
+        return best
+
     cdef void carry(
         self, Node* node, EdgeStat* stat, Node* child, int* d_weight, double* d_value, double* d_draw
     ) noexcept nogil:
@@ -795,6 +824,8 @@ cdef class Growth(Arena):
             d_weight[0] = <int>weight - stat.weight
             d_value[0] = weight * stat.q - old_value
             d_draw[0] = weight * draw - old_draw
+        if self.minimax_share > 0:
+            stat.best = <int8_t>-self.best_raw(child)
         stat.weight = <int32_t>weight
         stat.draw = <float>draw
         node.weight += d_weight[0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SearchParams:
     """How the tree grows. `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of proven edges:
 
-    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)` with
+    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `Q` with a share of the minimax, with
     `c = c_puct + c_puct_log * log(1 + N / c_puct_base)`. An unvisited edge has
     `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below -1.
     """
@@ -28,6 +28,9 @@ class SearchParams:
     policy_temperature: float = 1.3
     """Divides the net's logits; above 1 flattens the priors (tuned: +58 Elo over 1 in 95 games,
     training/RUNS.md)."""
+    minimax_share: float = 0.2
+    """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
+    (tuned: +47 Elo [0, +95] over 0 in 200 games, and 0.4 no better, training/RUNS.md)."""
     edge_cap: int = 32
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the

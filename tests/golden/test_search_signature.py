@@ -14,7 +14,7 @@ from engine.search.params import SearchParams
 
 PLAIN = SearchParams(
     c_puct=1.1, c_puct_log=0.45, c_puct_base=500.0, fpu_reduction=0.2, fpu_reduction_root=0.1, edge_cap=32,
-    policy_temperature=1.0, transpositions=False,
+    policy_temperature=1.0, transpositions=False, minimax_share=0.0,
 )
 """Spelled out, so that tuning the defaults leaves the digests alone."""
 

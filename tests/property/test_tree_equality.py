@@ -71,6 +71,7 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
             policy_temperature=rng.choice([1.0, 1.5]),
             c_puct=rng.choice([0.6, 1.5]),
             transpositions=small or rng.random() < 0.7,
+            minimax_share=rng.choice([0.0, 0.2, 0.9]),
         )
         evaluator = UniformEvaluator() if uniform else HashedEvaluator(trial)
         tree = Tree(params, 32 << 20)

@@ -59,6 +59,7 @@ class Edge:
     distance: int = 0
     weight: int = 0
     draw: float = 0.0
+    best: int = 0
 
 
 @dataclass
@@ -73,6 +74,8 @@ class Node:
     settled_prior: float = 0.0
     has_draw: bool = False
     shared: bool = False
+    raw: int | None = None
+    """What the judge said, in 127ths; None: it was not asked."""
     unvisited: dict[int, float] = field(default_factory=dict)
     """Prior by point, without those that are not stored."""
     tail: dict[int, float] = field(default_factory=dict)
@@ -82,6 +85,16 @@ class Node:
     def value(self) -> float:
         q = self.value_sum / self.weight if self.weight else 0.0
         return q if q > 0 or not self.has_draw else 0.0
+
+    def best_raw(self) -> int:
+        """Return the judge's word on the end of the best line, in 127ths."""
+        open_moves = [e.best for e in self.edges if not e.proven and e.visits]
+        found = max(open_moves, default=-128)
+        if found < 0 and any(e.proven == DRAW for e in self.edges):
+            return 0
+        if found == -128:
+            return -127 if self.raw is None else self.raw
+        return found
 
 
 class Twin:
@@ -140,6 +153,7 @@ class Twin:
         logits, wdl = self.judge(board)
         self._expand(leaf, moves, logits, at_root=not path)
         value = wdl[0] - wdl[2]
+        leaf.raw = int(127.0 * (2.0 * as_float32(wdl[0]) + as_float32(wdl[1]) - 1.0))
         leaf.weight += 1
         leaf.value_sum += value
         leaf.draw_sum += wdl[1]
@@ -215,7 +229,10 @@ class Twin:
             if edge.proven:
                 continue
             explored += edge.prior
-            score = edge.q + scale * edge.prior / (1.0 + edge.visits)
+            score = edge.q
+            if p.minimax_share > 0:
+                score += p.minimax_share * (edge.best * (1.0 / 127) - score)
+            score += scale * edge.prior / (1.0 + edge.visits)
             if score > best_score:
                 best, best_score = edge, score
         if node.unvisited:
@@ -258,6 +275,7 @@ class Twin:
                     continue
             else:
                 weight, value, draw = self._carry(edge, child, (weight, value, draw))
+                edge.best = -child.best_raw()
             node.weight += weight
             node.value_sum += value
             node.draw_sum += draw
