@@ -273,14 +273,17 @@ static void lines_product_plain(const float* in, int cells, int n_in, const floa
     }
 }
 
-/* Add cells of n channels, `stride` apart, to sums and maxima. */
-static void lines_pool_plain(const float* x, int cells, int stride, int n, float* sum, float* top)
+/* Add cells of n channels, `stride` apart, to sums and maxima: as they are, or moved by `shift`, none below zero. */
+static void lines_pool_plain(const float* x, const float* shift, int cells, int stride, int n, float* sum, float* top)
 {
     int i, c;
     for (i = 0; i < cells; i++, x += stride)
         for (c = 0; c < n; c++) {
-            sum[c] += x[c];
-            top[c] = x[c] > top[c] ? x[c] : top[c];
+            float v = x[c];
+            if (shift != NULL)
+                v = v + shift[c] > 0 ? v + shift[c] : 0;
+            sum[c] += v;
+            top[c] = v > top[c] ? v : top[c];
         }
 }
 
@@ -291,18 +294,6 @@ static void lines_move_plain(const float* from, const float* shift, int cells, i
     for (i = 0; i < cells; i++, from += n, to += n)
         for (c = 0; c < n; c++)
             to[c] = from[c] + shift[c] > 0 ? from[c] + shift[c] : 0;
-}
-
-/* Add cells of n channels, moved by `shift`, to sums and maxima. */
-static void lines_add_plain(const float* from, const float* shift, int cells, int n, float* sum, float* top)
-{
-    int i, c;
-    for (i = 0; i < cells; i++, from += n)
-        for (c = 0; c < n; c++) {
-            float v = from[c] + shift[c] > 0 ? from[c] + shift[c] : 0;
-            sum[c] += v;
-            top[c] = v > top[c] ? v : top[c];
-        }
 }
 
 static void lines_policy_plain(const float* hidden, int cells, int stride, int n, const float* w, float* logits)
@@ -824,19 +815,23 @@ static TENGEN_FAST void lines_levels_fast(const float* x, int cells, int n, cons
             lines_store_levels(_mm256_mul_ps(_mm256_load_ps(x + c), _mm256_load_ps(per_unit + c)), levels + c);
 }
 
-TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* sum, float* top, int vectors)
+TENGEN_INNER void lines_pool_tile(const float* x, const float* shift, int cells, int stride, float* sum, float* top,
+                                  int vectors)
 {
-    __m256 s[4], t[4];
+    __m256 s[4], t[4], move[4];
     int i, v;
 #pragma GCC unroll 4
     for (v = 0; v < vectors; v++) {
         s[v] = _mm256_loadu_ps(sum + 8 * v);
         t[v] = _mm256_loadu_ps(top + 8 * v);
+        move[v] = shift == NULL ? _mm256_setzero_ps() : _mm256_load_ps(shift + 8 * v);
     }
     for (i = 0; i < cells; i++, x += stride)
 #pragma GCC unroll 4
         for (v = 0; v < vectors; v++) {
             __m256 value = _mm256_load_ps(x + 8 * v);
+            if (shift != NULL)
+                value = _mm256_max_ps(_mm256_add_ps(value, move[v]), _mm256_setzero_ps());
             s[v] = _mm256_add_ps(s[v], value);
             t[v] = _mm256_max_ps(t[v], value);
         }
@@ -847,15 +842,23 @@ TENGEN_INNER void lines_pool_tile(const float* x, int cells, int stride, float* 
     }
 }
 
-static TENGEN_FAST void lines_pool_fast(const float* x, int cells, int stride, int n, float* sum, float* top)
+TENGEN_INNER void lines_pool_body(const float* x, const float* shift, int cells, int stride, int n, float* sum,
+                                  float* top)
 {
     int c = 0;
     for (; c + 32 <= n; c += 32)
-        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 4);
-    for (; c + 16 <= n; c += 16)
-        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 2);
+        lines_pool_tile(x + c, shift == NULL ? NULL : shift + c, cells, stride, sum + c, top + c, 4);
     for (; c < n; c += 8)
-        lines_pool_tile(x + c, cells, stride, sum + c, top + c, 1);
+        lines_pool_tile(x + c, shift == NULL ? NULL : shift + c, cells, stride, sum + c, top + c, 1);
+}
+
+static TENGEN_FAST void lines_pool_fast(const float* x, const float* shift, int cells, int stride, int n, float* sum,
+                                        float* top)
+{
+    if (shift == NULL)
+        lines_pool_body(x, NULL, cells, stride, n, sum, top);
+    else
+        lines_pool_body(x, shift, cells, stride, n, sum, top);
 }
 
 static TENGEN_FAST void lines_move_fast(const float* from, const float* shift, int cells, int n, float* to)
@@ -865,42 +868,6 @@ static TENGEN_FAST void lines_move_fast(const float* from, const float* shift, i
         for (c = 0; c < n; c += 8)
             _mm256_store_ps(to + c, _mm256_max_ps(_mm256_add_ps(_mm256_load_ps(from + c), _mm256_load_ps(shift + c)),
                                                   _mm256_setzero_ps()));
-}
-
-TENGEN_INNER void lines_add_tile(const float* from, const float* shift, int cells, int stride, float* sum, float* top,
-                                 int vectors)
-{
-    __m256 s[4], t[4], move[4];
-    int i, v;
-#pragma GCC unroll 4
-    for (v = 0; v < vectors; v++) {
-        s[v] = _mm256_load_ps(sum + 8 * v);
-        t[v] = _mm256_load_ps(top + 8 * v);
-        move[v] = _mm256_load_ps(shift + 8 * v);
-    }
-    for (i = 0; i < cells; i++, from += stride)
-#pragma GCC unroll 4
-        for (v = 0; v < vectors; v++) {
-            __m256 value = _mm256_add_ps(_mm256_load_ps(from + 8 * v), move[v]);
-            value = _mm256_max_ps(value, _mm256_setzero_ps());
-            s[v] = _mm256_add_ps(s[v], value);
-            t[v] = _mm256_max_ps(t[v], value);
-        }
-#pragma GCC unroll 4
-    for (v = 0; v < vectors; v++) {
-        _mm256_store_ps(sum + 8 * v, s[v]);
-        _mm256_store_ps(top + 8 * v, t[v]);
-    }
-}
-
-static TENGEN_FAST void lines_add_fast(const float* from, const float* shift, int cells, int n, float* sum,
-                                       float* top)
-{
-    int c = 0;
-    for (; c + 32 <= n; c += 32)
-        lines_add_tile(from + c, shift + c, cells, n, sum + c, top + c, 4);
-    for (; c < n; c += 8)
-        lines_add_tile(from + c, shift + c, cells, n, sum + c, top + c, 1);
 }
 
 TENGEN_INNER float lines_total(__m256 v)
@@ -1110,10 +1077,11 @@ static void lines_pool_far(tengen_lines* net, const float* cells, int n)
     int y;
     for (y = 0; y < net->height; y++, cells += net->width * n)
         if (y < net->top || y >= net->bottom)
-            LINES_CALL(net, add, cells, net->shift, net->width, n, sum, top);
+            LINES_CALL(net, pool, cells, net->shift, net->width, n, n, sum, top);
         else {
-            LINES_CALL(net, add, cells, net->shift, net->from[y], n, sum, top);
-            LINES_CALL(net, add, cells + net->until[y] * n, net->shift, net->width - net->until[y], n, sum, top);
+            LINES_CALL(net, pool, cells, net->shift, net->from[y], n, n, sum, top);
+            LINES_CALL(net, pool, cells + net->until[y] * n, net->shift, net->width - net->until[y], n, n, sum,
+                       top);
         }
 }
 
@@ -1176,7 +1144,7 @@ static const float* lines_bias(tengen_lines* net, int block)
     } else {
         lines_clear_pool(net->pool, channels);
         for (y = net->top; y < net->bottom; y++)
-            LINES_CALL(net, pool, lines_row(net, y), lines_cells(net, y), channels, channels, net->pool,
+            LINES_CALL(net, pool, lines_row(net, y), NULL, lines_cells(net, y), channels, channels, net->pool,
                        net->pool + 2 * channels);
         if (net->far != NULL)
             lines_pool_far(net, net->far->x + (size_t)block * points * channels, channels);
@@ -1246,7 +1214,7 @@ static void lines_heads(tengen_lines* net, float* policy)
         int cells = lines_cells(net, y), first = y * net->width + net->from[y];
         lines_head(net, lines_row(net, y), cells);
         LINES_CALL(net, policy, net->heads, cells, wide, net->policy, net->policy_out, policy + first);
-        LINES_CALL(net, pool, net->heads + net->policy, cells, wide, value, net->pool, net->pool + 2 * value);
+        LINES_CALL(net, pool, net->heads + net->policy, NULL, cells, wide, value, net->pool, net->pool + 2 * value);
         if (record != NULL)
             for (c = 0; c < cells; c++)
                 memcpy(record->value + (first + c) * value, net->heads + c * wide + net->policy, sizeof(float) * value);
