@@ -17,7 +17,10 @@ MODULES = [
     "training._rollouts",
 ]
 
-HEADERS = [f"engine/{name}.h" for name in ("rules/bits", "rules/cpu", "rules/shapes", "evaluator/lines")]
+HEADERS = [
+    f"engine/{name}.h"
+    for name in ("rules/bits", "rules/cpu", "rules/shapes", "evaluator/lines", "evaluator/lines_wide")
+]
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 chosen = os.environ.get("TENGEN_MODULES")

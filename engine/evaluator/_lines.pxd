@@ -76,6 +76,7 @@ cdef extern from "lines.h" nogil:
 
 cdef extern from "cpu.h" nogil:
     int tengen_have_vectors()
+    int tengen_have_wide_vectors()
 
 cdef class LineNet:
     cdef tengen_lines net       # memory owned

@@ -157,6 +157,8 @@ cdef class LineNet:
             [C], what pooling adds to its block in most positions: with a margin, the empty board is judged with it.
         pooled: the block with global pooling, or -1.
         vectors: use AVX2 where the processor has it.
+        wide: with levels, use AVX-512 where the processor has it with VNNI, and C and P + V are multiples of 16: the
+            same numbers, sooner.
         exact: take the pointwise products in float32 with AVX2 too. Else they are taken in 8 bits there if the
             weights have levels, which is the fastest; without them in 16 bits (weights rounded output by output,
             activations row by row), which moves logits by some 1e-4.
@@ -170,7 +172,7 @@ cdef class LineNet:
     def __cinit__(self):
         memset(&self.net, 0, sizeof(tengen_lines))
 
-    def __init__(self, weights, pooled, *, vectors=True, exact=False, margin=0):
+    def __init__(self, weights, pooled, *, vectors=True, exact=False, margin=0, wide=True):
         if self.net.x != NULL:
             raise ValueError("line net: already built")
         book = _codebook(weights)
@@ -242,6 +244,8 @@ cdef class LineNet:
             net.head_step = keep(steps)
             net.packed = <int16_t*>take(LINES_SIDE * net.channels * sizeof(int16_t))
         elif net.vectors and not exact:
+            if wide and tengen_have_wide_vectors() and channels % 16 == 0 and (policy + value) % 16 == 0:
+                net.vectors = 2
             net.levels = <uint8_t*>take(2 * LINES_SIDE * net.channels)
             whole, step, shifted, per_unit = head_levels
             net.head_byte = keep_bytes(whole)
@@ -306,6 +310,11 @@ cdef class LineNet:
     def vectors(self):
         """Whether AVX2 is used."""
         return self.net.vectors != 0
+
+    @property
+    def wide(self):
+        """Whether AVX-512 is used."""
+        return self.net.vectors > 1
 
     @property
     def margin(self):

@@ -1,4 +1,5 @@
-/* Inner loops of the line net (`engine.evaluator._lines`), written twice: for AVX2 and in plain C.
+/* Inner loops of the line net (`engine.evaluator._lines`), written twice: for AVX2 and in plain C; those that take most
+of the time stand in `lines_wide.h` once more, for AVX-512.
 
 A board cell holds `channels` floats. The trunk `x` has a border one cell wide, so that the depthwise loop needs no
 branches. Blocks work in place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten.
@@ -72,7 +73,7 @@ typedef struct {
     int value;                  /* V */
     int hidden;                 /* D, rounded up to a multiple of 8 (the rest is zeros) */
     int pooled;                 /* block with global pooling, or -1 */
-    int vectors;                /* 1: AVX2 */
+    int vectors;                /* 1: AVX2; 2: AVX-512 too, for nets in 8 bits */
     int narrow;                 /* 1: four codebook entries fit 16 bits */
     int margin;                 /* cells around the stones that are computed; 0: all of the board */
     float scale;                /* of the codebook */
@@ -491,7 +492,7 @@ static TENGEN_FAST void lines_depth_fast(const float* x, int stride, int cells, 
         lines_depth_body(x, stride, cells, channels, w, bias, y, NULL);
 }
 
-static TENGEN_FAST void lines_depth_byte(const float* x, int stride, int cells, int channels, const float* w,
+static TENGEN_FAST void lines_depth_levels_fast(const float* x, int stride, int cells, int channels, const float* w,
                                          const float* bias, uint8_t* levels)
 {
     if (channels == 64)
@@ -895,6 +896,20 @@ static TENGEN_FAST void lines_policy_fast(const float* hidden, int cells, int st
 #define LINES_CALL(net, name, ...) lines_##name##_plain(__VA_ARGS__)
 #endif
 
+#include "lines_wide.h"
+
+/* For loops that have been written for AVX-512 too: LINES_WIDEST for such as have all three, LINES_WIDER for those on
+levels, which plain C has not. */
+#if TENGEN_AVX512
+#define LINES_WIDEST(net, name, ...) \
+    ((net)->vectors > 1 ? lines_##name##_wide(__VA_ARGS__) : LINES_CALL(net, name, __VA_ARGS__))
+#define LINES_WIDER(net, name, ...) \
+    ((net)->vectors > 1 ? lines_##name##_wide(__VA_ARGS__) : lines_##name##_fast(__VA_ARGS__))
+#else
+#define LINES_WIDEST(net, name, ...) LINES_CALL(net, name, __VA_ARGS__)
+#define LINES_WIDER(net, name, ...) lines_##name##_fast(__VA_ARGS__)
+#endif
+
 /* --- the net ------------------------------------------------------------------------------------------------- */
 
 static int lines_lowest(uint32_t mask)
@@ -1004,7 +1019,7 @@ static void lines_first(tengen_lines* net)
 {
     int channels = net->channels, c, y;
     for (y = net->top; y < net->bottom; y++)
-        LINES_CALL(net, gather, net, y * net->width + net->from[y], lines_cells(net, y), lines_row(net, y));
+        LINES_WIDEST(net, gather, net, y * net->width + net->from[y], lines_cells(net, y), lines_row(net, y));
     if (net->far != NULL || net->record != NULL) {
         const int16_t* row = net->codebook + (size_t)(LINES_OPEN_SIDE * (LINES_OPEN_SIDE + 3) / 2) * channels;
         const float* usable = net->local + channels;
@@ -1029,7 +1044,7 @@ static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
     to += before * channels;
     if (cells > 0) {
         size_t at = ((size_t)layer * net->height + row) * net->width + a + before;
-        LINES_CALL(net, move, net->far->x + at * channels, net->shift, cells, channels, to);
+        LINES_WIDEST(net, move, net->far->x + at * channels, net->shift, cells, channels, to);
     }
     memset(to + cells * channels, 0, sizeof(float) * channels * after);
 }
@@ -1108,7 +1123,8 @@ static void lines_depth(tengen_lines* net, int block, const float* bias, const f
     int channels = net->channels, offset = place * LINES_SIDE * channels;
 #if TENGEN_AVX2
     if (lines_bytes(net)) {
-        lines_depth_byte(x, stride, cells, channels, net->dw_byte + block * 9 * channels, bias, net->levels + offset);
+        LINES_WIDER(net, depth_levels, x, stride, cells, channels, net->dw_byte + block * 9 * channels, bias,
+                    net->levels + offset);
         return;
     }
 #endif
@@ -1122,8 +1138,8 @@ static void lines_point(tengen_lines* net, int block, int place, int cells, floa
     int weights = block * channels * channels, first = block * channels;
 #if TENGEN_AVX2
     if (lines_bytes(net)) {
-        lines_byte_fast(net->levels + offset, cells, channels, net->pw_byte + weights, net->pw_byte_bias + first,
-                        net->pw_byte_step + first, x, channels, 1);
+        LINES_WIDER(net, byte, net->levels + offset, cells, channels, net->pw_byte + weights,
+                    net->pw_byte_bias + first, net->pw_byte_step + first, x, channels, 1);
         return;
     }
 #endif
@@ -1182,9 +1198,9 @@ static void lines_head(tengen_lines* net, const float* x, int cells)
     int wide = net->policy + net->value;
 #if TENGEN_AVX2
     if (net->vectors && net->head_byte != NULL) {
-        lines_levels_fast(x, cells, net->channels, net->head_per_unit, net->levels);
-        lines_byte_fast(net->levels, cells, net->channels, net->head_byte, net->head_byte_bias, net->head_byte_step,
-                        net->heads, wide, 0);
+        LINES_WIDER(net, levels, x, cells, net->channels, net->head_per_unit, net->levels);
+        LINES_WIDER(net, byte, net->levels, cells, net->channels, net->head_byte, net->head_byte_bias,
+                    net->head_byte_step, net->heads, wide, 0);
         return;
     }
 #endif

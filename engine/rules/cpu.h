@@ -1,5 +1,5 @@
-/* AVX2 for kernels that ask for it at run time: the intrinsics, attributes for functions that use them, and whether
-the processor has them. */
+/* AVX2, and AVX-512 with VNNI, for kernels that ask for them at run time: the intrinsics, attributes for functions
+that use them, and whether the processor has them. */
 #ifndef TENGEN_CPU_H
 #define TENGEN_CPU_H
 
@@ -9,6 +9,10 @@ the processor has them. */
 #define TENGEN_FAST __attribute__((target("avx2,fma"), noinline))
 #define TENGEN_INNER __attribute__((target("avx2,fma"), always_inline)) static inline
 #define TENGEN_PREFETCH(p) __builtin_prefetch(p)
+#define TENGEN_AVX512 1
+#define TENGEN_AVX512_PARTS "avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni"
+#define TENGEN_WIDE __attribute__((target(TENGEN_AVX512_PARTS), noinline))
+#define TENGEN_WIDE_INNER __attribute__((target(TENGEN_AVX512_PARTS), always_inline)) static inline
 #elif defined(_MSC_VER) && defined(_M_X64)      /* written from its manual, not compiled by it yet */
 #define TENGEN_AVX2 1
 #include <immintrin.h>
@@ -18,6 +22,9 @@ the processor has them. */
 #define TENGEN_PREFETCH(p) _mm_prefetch((const char*)(p), _MM_HINT_T0)
 #else
 #define TENGEN_AVX2 0
+#endif
+#if !defined(TENGEN_AVX512)     /* elsewhere AVX2 does */
+#define TENGEN_AVX512 0
 #endif
 
 /* 1 if this processor has AVX2 and FMA and the system keeps their registers. */
@@ -35,6 +42,17 @@ static int tengen_have_vectors(void)
     return word[1] >> 5 & 1;
 #elif TENGEN_AVX2
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+/* 1 if this processor also has AVX-512 with VNNI, and the system keeps its registers. */
+static int tengen_have_wide_vectors(void)
+{
+#if TENGEN_AVX512
+    return tengen_have_vectors() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 #else
     return 0;
 #endif

@@ -130,14 +130,17 @@ def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
     return out
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled"),
     [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)],
 )
-def test_products_of_8_bits_are_those_of_the_reference(channels: int, blocks: int, pooled: int) -> None:
+def test_products_of_8_bits_are_those_of_the_reference(
+    channels: int, blocks: int, pooled: int, wide: bool
+) -> None:
     floats = random_weights(channels, channels, blocks, 16, 16, 32)
     weights = with_levels(floats)
-    net = LineNet(weights, pooled)
+    net = LineNet(weights, pooled, wide=wide)
     if not net.vectors:
         pytest.skip("no AVX2 here")
     for seed, (width, height) in enumerate(SIZES):
@@ -193,9 +196,34 @@ def test_a_window_around_the_stones_gives_what_the_reference_gives(
     assert 5 < windows < 16
 
 
-def test_a_window_in_8_bits_gives_what_the_reference_gives() -> None:
+@pytest.mark.parametrize("margin", [0, 3])
+@pytest.mark.parametrize(
+    ("channels", "policy", "value", "top"),
+    [
+        (16, 8, 8, 2000),
+        (32, 16, 16, 30000),
+        (48, 24, 8, 500),
+        (64, 16, 32, 8000),
+        (80, 32, 32, 8191),
+        (96, 64, 32, 9),
+    ],
+)
+def test_avx512_gives_the_same_bits(channels: int, policy: int, value: int, top: int, margin: int) -> None:
+    weights = with_levels(random_weights(channels, channels, 2, policy, value, 24, top))
+    narrow, wide = (LineNet(weights, 1, margin=margin, wide=wide) for wide in (False, True))
+    assert not narrow.wide
+    if not wide.wide:
+        pytest.skip("no AVX-512 with VNNI here")
+    for seed, (width, height) in enumerate(SIZES):
+        for planes in (random_planes(seed, width, height), sparse_planes(seed, width, height)):
+            for mine, other in zip(*(evaluate(net, planes[None]) for net in (narrow, wide)), strict=True):
+                np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_window_in_8_bits_gives_what_the_reference_gives(wide: bool) -> None:
     weights = with_levels(random_weights(7, 64, 4, 16, 16, 32))
-    net = LineNet(weights, 2, margin=3)
+    net = LineNet(weights, 2, margin=3, wide=wide)
     if not net.vectors:
         pytest.skip("no AVX2 here")
     for seed in range(len(SIZES)):
@@ -237,11 +265,12 @@ def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
         weights |= {"pw_levels": levels.astype(np.int8), "pw_unit": np.full((1, 32), 1e-6, np.float32)}
         weights["dw_bias"] = np.full((1, 32), 50, np.float32)  # all inputs at 127
         planes = random_planes(1, 15, 15)
-        net = LineNet(weights, -1)
-        if not net.vectors:
-            pytest.skip("no AVX2 here")
-        policy, _ = evaluate(net, planes[None])
-        np.testing.assert_allclose(policy[0], judge_lines(weights, -1, planes)[0], rtol=1e-3, atol=1e-3)
+        for wide in (False, True):
+            net = LineNet(weights, -1, wide=wide)
+            if not net.vectors:
+                pytest.skip("no AVX2 here")
+            policy, _ = evaluate(net, planes[None])
+            np.testing.assert_allclose(policy[0], judge_lines(weights, -1, planes)[0], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -315,6 +344,10 @@ def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
     default = LineNet(weights, 1)
     assert default.bits == (16 if default.vectors else 32)
     assert LineNet(with_levels(weights), 1).bits == (8 if default.vectors else 32)
+    for net in (plain, default, LineNet(with_levels(weights), 1, exact=True)):
+        assert not net.wide
+    odd = with_levels(random_weights(7, 40, 1, 16, 16, 32)), with_levels(random_weights(7, 32, 1, 8, 16, 32))
+    assert not any(LineNet(net, -1).wide for net in odd)  # channels, or both heads, not in sixteens
 
 
 @pytest.mark.parametrize(
