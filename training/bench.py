@@ -15,7 +15,7 @@ from training.config import NetConfig
 from training.crew import Crew
 from training.evaluators import save_weights
 from training.openings import random_opening
-from training.run_config import RunConfig, cpu_count
+from training.run_config import RunConfig, worker_count
 
 SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
 
@@ -58,7 +58,7 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
     from training.network import choose_device
 
     device = choose_device(config.device).type
-    workers = config.workers or (4 if device == "cuda" else cpu_count())
+    workers = worker_count(config, device)
     play = dataclasses.replace(config.play, full_share=1.0)
     mix = dataclasses.replace(config, sizes=("15",), rules=("0",), small_share=0.0).mix(False)
     print(

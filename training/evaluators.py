@@ -103,7 +103,8 @@ class TorchEvaluator:
             x = x.to(torch.bfloat16).contiguous(memory_format=torch.channels_last)
             heads = self._network(x)
             wdl = torch.softmax(heads.wdl[:rows].float(), 1).cpu().numpy()
-            return heads.policy[:rows].float().cpu().numpy(), wdl
+            # One of several policies of the net: not side by side in memory, which the kernel asks for.
+            return heads.policy[:rows].float().contiguous().cpu().numpy(), wdl
 
 
 def save_weights(network: Network, path: Path, net_id: str) -> None:

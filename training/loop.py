@@ -31,7 +31,7 @@ from training.export import ExportError, Origin
 from training.learner import Learner
 from training.network import choose_device
 from training.records import write_atomically
-from training.run_config import RunConfig, cpu_count
+from training.run_config import RunConfig, worker_count
 from training.runlog import Display, RunLog
 from training.worker import recover_journals
 
@@ -82,7 +82,7 @@ class Run:
         self.device = choose_device(config.device).type
         for name in ("records", "nets"):
             (run_dir / name).mkdir(parents=True, exist_ok=True)
-        self.workers = config.workers or (4 if self.device == "cuda" else cpu_count())
+        self.workers = worker_count(config, self.device)
         learner_config = config.learner
         if self.device == "cpu" and self.workers > learner_config.threads:
             learner_config = dataclasses.replace(learner_config, threads=self.workers)

@@ -84,12 +84,12 @@ def compute(
     loss = policy + config.value * value + config.reply * reply + config.soft * soft
     with torch.no_grad():
         parts = {"loss": loss, "policy": policy, "value": value, "reply": reply, "soft": soft}
-        rows = targets.policy.sum(1) > 0
+        rows = targets.policy.sum(1) > 0  # multiplied, not picked: a GPU need not say how many there are
         count = rows.sum().clamp_min(1)
         log_p = F.log_softmax(heads.policy.masked_fill(~allowed, _OFF), dim=1)
-        parts["entropy"] = -(log_p.exp() * log_p).sum(1)[rows].sum() / count
+        parts["entropy"] = -((log_p.exp() * log_p).sum(1) * rows).sum() / count
         parts["target_entropy"] = (
-            -torch.special.xlogy(targets.policy, targets.policy).sum(1)[rows].sum() / count
+            -(torch.special.xlogy(targets.policy, targets.policy).sum(1) * rows).sum() / count
         )
         parts["policy_kl"] = policy - parts["target_entropy"]
         hit = (log_p.argmax(1) == targets.policy.argmax(1)) & rows

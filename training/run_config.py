@@ -55,7 +55,7 @@ class RunConfig:
         seed: of all games and of the learner.
         minutes: length of the run, resumed parts together; 0: until stopped.
         device: `auto`, `cpu` or `cuda`, of self-play and learner.
-        workers: self-play processes; 0: one a core (CPU) or four (GPU).
+        workers: self-play processes; 0: one a core; with a GPU one for two cores, at least four.
         games: games in flight of each board size in each worker.
         precision: `int8` or `fp32` nets in self-play on the CPU.
         sizes: boards, each `N` or `WxH`, with `:weight` behind it (share of positions, default 1).
@@ -245,3 +245,9 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
 def cpu_count() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def worker_count(config: RunConfig, device: str) -> int:
+    """Return the number of self-play processes on a kind of device, `cpu` or `cuda`."""
+    # A core does tree and solver for some 30,000 positions a second: large nets on a GPU need few cores.
+    return config.workers or (max(4, cpu_count() // 2) if device == "cuda" else cpu_count())

@@ -19,7 +19,7 @@ import pytest
 from engine.evaluator.check import canary_batches
 from engine.evaluator.onnx import OnnxEvaluator
 from training.match import main as match_main
-from training.records import list_shards, read_shard
+from training.records import GameRecord, list_shards, read_shard
 from training.ship import main as ship_main
 
 LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1
@@ -42,8 +42,12 @@ def events(run_dir: Path, kind: str) -> list[dict[str, object]]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
+def games(run_dir: Path) -> list[GameRecord]:
+    return [game for path in list_shards(run_dir / "records") for game in read_shard(path)]
+
+
 def seeds(run_dir: Path) -> list[int]:
-    return [game.seed for path in list_shards(run_dir / "records") for game in read_shard(path)]
+    return [game.seed for game in games(run_dir)]
 
 
 def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) -> None:
@@ -52,6 +56,26 @@ def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) 
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline_s
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (1800,))])
+def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, kind, parts):
+    """With the processor in place of the GPU."""
+    on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]
+    settings = [*QUICK, *SHORT, "--set", f"learner.net.kind={kind}", "--workers", "2"]
+    for positions in parts:
+        limit = ["--set", f"total_positions={positions}"]
+        done = subprocess.run(
+            [*on_gpu, *settings, *limit], capture_output=True, text=True, timeout=170, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    starts = events(tmp_path, "start")
+    assert [start["device"] for start in starts] == ["cpu"] * len(parts)
+    nets = {event["net"] for event in events(tmp_path, "export")}
+    assert len(nets) > 1 and all(str(net).endswith(".pt") for net in nets)
+    assert any(game.net_id.startswith("c0") for game in games(tmp_path))
+    assert events(tmp_path, "match")
+    assert (tmp_path / "best.pt").exists() and (tmp_path / "best.fp32.onnx").exists()
 
 
 def test_a_line_net_goes_through_the_loop(tmp_path):

@@ -61,6 +61,20 @@ def test_overfits_a_tiny_set(tmp_path, bf16):
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "kl"])
+def test_every_tensor_of_a_batch_is_on_the_device_of_the_net(tmp_path, schedule):
+    """On torch's device without data; like a GPU it takes no tensor from elsewhere, and it tells no value."""
+    learner = learner_at(tmp_path, replace(CONFIG, schedule=schedule))
+    learner.device = torch.device("meta")
+    learner.model.to("meta")
+    learner.averaged.to("meta")
+    learner.optimizer = torch.optim.AdamW(learner.model.parameters())
+    metrics = learner._batch(learner.window.draw(np.random.default_rng(1), 16))
+    assert {value.device.type for value in metrics.values()} == {"meta"}
+    assert all(p.device.type == "meta" and p.grad is not None for p in learner.model.parameters())
+    assert (learner._probe is not None) is (schedule == "kl")
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "kl"])
 def test_resuming_is_the_same_as_never_stopping(tmp_path, schedule):
     config = replace(CONFIG, schedule=schedule, kl_every=4)
     straight = learner_at(tmp_path / "one", config)

@@ -242,6 +242,7 @@ def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
     with torch.inference_mode():
         heads = network.eval()(torch.from_numpy(planes))
     assert policy.shape == (5, 81) and np.abs(policy - heads.policy.numpy()).max() < 0.1
+    assert policy.flags.c_contiguous and wdl.flags.c_contiguous  # or the kernel refuses them
     assert wdl.sum(1) == pytest.approx(np.ones(5), abs=1e-5)
     assert not evaluator._network.training
     assert not any(p.requires_grad for p in evaluator._network.parameters())

@@ -1,0 +1,41 @@
+"""`training.selfplay` on the path it takes with a GPU, the processor in its place.
+
+What asks whether the device is a GPU is told yes; torch is told the processor. So nets travel as weights and
+are judged by torch in bfloat16, in large batches, as on CUDA. That tensors do not stray between two devices
+is not seen here, but by `tests.unit.test_training_learner`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import training.loop
+import training.network
+from training import selfplay
+
+
+class StandIn(str):
+    """The processor's name, which takes itself for that of a GPU."""
+
+    def __new__(cls) -> StandIn:
+        """Return the one name there is."""
+        return super().__new__(cls, "cpu")
+
+    def __eq__(self, other: object) -> bool:
+        return other == "cuda"
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash("cuda")
+
+    def __reduce__(self) -> tuple[type[StandIn], tuple[()]]:
+        return StandIn, ()
+
+
+if __name__ == "__main__":
+    for module in (training.loop, training.network):
+        module.choose_device = lambda name: SimpleNamespace(type=StandIn())  # type: ignore[attr-defined]
+    sys.exit(selfplay.main(sys.argv[1:]))
