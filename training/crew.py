@@ -15,9 +15,10 @@ import numpy as np
 
 from training.arena import ArenaResult, ArenaSpec
 from training.game import Counters, PlayConfig
-from training.worker import Mix, worker_main
+from training.worker import Mix, recover_journal, shard_stem, worker_main
 
 _STOP_PATIENCE_S = 10.0
+_LIVES = 3  # of a worker within one order: what kills it every time is no accident
 
 
 class WorkerError(RuntimeError):
@@ -25,10 +26,21 @@ class WorkerError(RuntimeError):
 
 
 class Crew:
-    """Worker processes that are given one order each and answer when it is done."""
+    """Worker processes that are given one order each and answer when it is done.
+
+    One that is killed (by a system short of memory, say) is started again and goes on with its order; its
+    finished games are saved, those in flight are lost.
+    """
 
     def __init__(
-        self, workers: int, run_dir: Path, play: PlayConfig, games: int, seed: int, device: str
+        self,
+        workers: int,
+        run_dir: Path,
+        play: PlayConfig,
+        games: int,
+        seed: int,
+        device: str,
+        report: Callable[[str], None] = print,
     ) -> None:
         """Start the processes.
 
@@ -39,25 +51,49 @@ class Crew:
             games: in flight in each worker, of each size.
             seed: of all games; each worker derives its own.
             device: "cpu" or a CUDA device.
+            report: gets a line when a worker had to be started again.
         """
         self._context = multiprocessing.get_context("spawn")
-        self._processes: list[Any] = []
-        self._pipes: list[Connection] = []
-        for index in range(workers):
-            state = np.random.SeedSequence([seed, index]).generate_state(1, np.uint64)
-            options = {
-                "index": index, "seed": int(state[0]), "device": device, "play": play, "games": games,
-            }  # fmt: skip
-            ours, theirs = self._context.Pipe()
-            process = self._context.Process(
-                target=worker_main, args=(theirs, run_dir, options), name=f"self-play {index}", daemon=True
-            )
-            with _one_thread_each():
-                process.start()
-            theirs.close()
-            self._processes.append(process)
-            self._pipes.append(ours)
+        self._run_dir, self._seed, self._report = run_dir, seed, report
+        self._options = {"device": device, "play": play, "games": games}
+        self._processes: list[Any] = [None] * workers
+        self._pipes: list[Connection] = [self._start(index, 0) for index in range(workers)]
+        self._lives = [0] * workers
+        self._orders: list[tuple[Any, ...]] = [()] * workers
         self._stopping = False
+
+    def _start(self, index: int, life: int) -> Connection:
+        """Start a worker's process and return our end of its pipe."""
+        entropy = [self._seed, index, life] if life else [self._seed, index]
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        options = {"index": index, "life": life, "seed": seed, **self._options}
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=worker_main, args=(theirs, self._run_dir, options), name=f"self-play {index}", daemon=True
+        )
+        with _one_thread_each():
+            process.start()
+        theirs.close()
+        self._processes[index] = process
+        return ours
+
+    def _give(self, index: int, order: tuple[Any, ...]) -> None:
+        """Give a worker an order; one that has died since the last is started again."""
+        self._orders[index] = order
+        try:
+            self._pipes[index].send(order)
+        except OSError:
+            self._revive(index)
+
+    def _revive(self, index: int) -> None:
+        """Start a dead worker again, with its order."""
+        self._processes[index].join(1)  # the pipe closes a moment before the code is known
+        code = self._processes[index].exitcode
+        self._pipes[index].close()
+        self._lives[index] += 1
+        self._pipes[index] = self._start(index, self._lives[index])
+        self._pipes[index].send(self._orders[index])
+        self._report(f"self-play worker {index} ended unexpectedly (exit code {code}): started again")
 
     def play(
         self,
@@ -83,14 +119,26 @@ class Crew:
             WorkerError: a worker failed.
         """
         share = -(-positions // len(self._pipes))
-        for pipe in self._pipes:
-            pipe.send(("play", cycle, net, mix, share))
-        progress = [(0, 0)] * len(self._pipes)
+        for index in range(len(self._pipes)):
+            self._give(index, ("play", cycle, net, mix, share))
+        progress, saved = ([(0, 0)] * len(self._pipes) for _ in range(2))
         total, slowest_s, cpu_s = Counters(), 0.0, 0.0
-        for answer in self._answers(stopped):
+
+        def save(index: int) -> None:
+            """Keep what a dead worker has finished, and leave the rest to the next one."""
+            stem = shard_stem(cycle, index, self._lives[index])
+            journal = self._run_dir / "records" / f"{stem}.journal"
+            games = recover_journal(journal) if journal.exists() else []
+            done = sum(game.positions for game in games)
+            total.add(Counters(games=len(games), moves=done))
+            saved[index] = progress[index] = saved[index][0] + len(games), saved[index][1] + done
+            *order, left = self._orders[index]
+            self._orders[index] = (*order, max(1, left - done))
+
+        for answer in self._answers(stopped, save):
             index, message = answer
             if message[0] == "progress":
-                progress[index] = message[1:]
+                progress[index] = saved[index][0] + message[1], saved[index][1] + message[2]
                 on_progress(sum(p[0] for p in progress), sum(p[1] for p in progress))
             elif message[0] == "done":
                 total.add(message[1])
@@ -107,9 +155,10 @@ class Crew:
         from dataclasses import replace
 
         n = len(self._pipes)
-        for index, pipe in enumerate(self._pipes):
+        for index in range(n):
             first, last = spec.pairs * index // n, spec.pairs * (index + 1) // n
-            pipe.send(("arena", replace(spec, pairs=last - first, first_pair=spec.first_pair + first)))
+            part = replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
+            self._give(index, ("arena", part))
         parts: dict[int, ArenaResult] = {}
         for index, message in self._answers(stopped):
             if message[0] == "arena":
@@ -124,13 +173,21 @@ class Crew:
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""
-        for pipe in self._pipes:
-            pipe.send(order)
+        for index in range(len(self._pipes)):
+            self._give(index, order)
         return [message[1:] for _, message in self._answers(stopped) if message[0] == answer]
 
-    def _answers(self, stopped: Callable[[], bool]) -> Any:
-        """Yield (worker, message) until every worker has given its last answer."""
+    def _answers(
+        self, stopped: Callable[[], bool], on_death: Callable[[int], None] = lambda index: None
+    ) -> Any:
+        """Yield (worker, message) until every worker has given its last answer.
+
+        Args:
+            stopped: asked now and then.
+            on_death: called with a worker that has died, before it is started again.
+        """
         busy = dict(enumerate(self._pipes))
+        first_lives = list(self._lives)
         while busy:
             if stopped() and not self._stopping:
                 self._stopping = True
@@ -142,12 +199,20 @@ class Crew:
                 try:
                     message = busy[index].recv()
                 except (EOFError, OSError) as error:
-                    self._processes[index].join(1)  # the pipe closes a moment before the code is known
-                    code = self._processes[index].exitcode
-                    raise WorkerError(
-                        f"self-play worker {index} ended unexpectedly (exit code {code}); "
-                        "the same command goes on from the last cycle"
-                    ) from error
+                    on_death(index)
+                    if self._stopping:
+                        del busy[index]
+                        continue
+                    if self._lives[index] - first_lives[index] == _LIVES - 1:
+                        self._processes[index].join(1)
+                        raise WorkerError(
+                            f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit "
+                            f"code {self._processes[index].exitcode}); the same command goes on from the "
+                            "last cycle"
+                        ) from error
+                    self._revive(index)
+                    busy[index] = self._pipes[index]
+                    continue
                 if message[0] == "error":
                     raise WorkerError(f"self-play worker {index} failed:\n{message[1]}")
                 yield index, message

@@ -118,7 +118,7 @@ class Run:
             self._export(self.state.cycle)  # a run that came without its exports
         crew = Crew(
             self.workers, self.run_dir, self.config.play, self.config.games,
-            self.config.seed * 1_000_003 + self.state.cycle, self.device,
+            self.config.seed * 1_000_003 + self.state.cycle, self.device, self._say,
         )  # fmt: skip
         self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
         try:

@@ -184,15 +184,22 @@ def read_journal(path: Path) -> list[GameRecord]:
 
 def recover_journals(records: Path) -> int:
     """Turn journals that a killed run left behind into shards; return the number of games saved."""
-    saved = 0
-    for path in sorted(records.glob("*.journal")):
-        # A kill between writing the shard and removing the journal leaves both.
-        games = [] if path.with_suffix(SUFFIX).exists() else read_journal(path)
-        if games:
-            write_shard(path.with_name(f"{path.stem}-recovered{SUFFIX}"), games)
-            saved += len(games)
-        path.unlink()
-    return saved
+    return sum(len(recover_journal(path)) for path in sorted(records.glob("*.journal")))
+
+
+def recover_journal(path: Path) -> list[GameRecord]:
+    """Turn the journal of a killed worker into a shard and return the games saved."""
+    # A kill between writing the shard and removing the journal leaves both.
+    games = [] if path.with_suffix(SUFFIX).exists() else read_journal(path)
+    if games:
+        write_shard(path.with_name(f"{path.stem}-recovered{SUFFIX}"), games)
+    path.unlink()
+    return games
+
+
+def shard_stem(cycle: int, index: int, life: int) -> str:
+    """Return the name, without its suffix, of the shard and the journal of a worker in one of its lives."""
+    return f"{cycle:06d}-{index:02d}" + (f"-{life}" if life else "")
 
 
 def _raw_speed(
@@ -224,7 +231,7 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
     Args:
         connection: this end of the pipe.
         run_dir: of the run.
-        options: index, seed, device, play (`PlayConfig`), games.
+        options: index, life, seed, device, play (`PlayConfig`), games.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -272,7 +279,7 @@ class _Worker:
             self._net = net
         started_s, started_cpu_s = time.monotonic(), time.process_time()
         records = self._run_dir / "records"
-        name = f"{cycle:06d}-{self._options['index']:02d}"
+        name = shard_stem(cycle, self._options["index"], self._options["life"])
         journal, games = Journal(records / f"{name}.journal"), []
         positions_done = 0
 

@@ -1,0 +1,78 @@
+"""Workers that are killed are started again, and nothing that they have finished is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from training.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.crew import Crew, WorkerError
+from training.game import PlayConfig
+from training.records import list_shards, read_shard
+from training.worker import Mix
+
+PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
+MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def crew(tmp_path: Path, said: list[str]) -> Iterator[Crew]:
+    (tmp_path / "records").mkdir()
+    crew = Crew(2, tmp_path, PLAY, 8, 3, "cpu", said.append)
+    yield crew
+    crew.close()
+
+
+def kill(crew: Crew, index: int) -> None:
+    os.kill(crew._processes[index].pid, signal.SIGKILL)
+    crew._processes[index].join(5)
+
+
+def test_a_killed_worker_goes_on_where_it_was(crew: Crew, said: list[str], tmp_path: Path) -> None:
+    killed, seen = [], []
+    journals = [tmp_path / "records" / f"000001-00{life}.journal" for life in ("", "-1")]
+
+    def watch(games: int, positions: int) -> None:
+        seen.append((games, positions))
+        journal = journals[len(killed)] if len(killed) < 2 else None
+        if journal is not None and journal.exists() and journal.stat().st_size:
+            killed.append(crew._processes[0].pid)
+            kill(crew, 0)
+
+    counters, _, _ = crew.play(1, "tactical", MIX, 16_000, watch, lambda: False)
+    assert len(set(killed)) == 2
+    assert len(said) == 2 and "exit code -9" in said[0]
+    assert seen == sorted(seen)
+    assert not list((tmp_path / "records").glob("*.journal"))
+    shards = [path.name for path in list_shards(tmp_path / "records")]
+    assert len(shards) == 4 and sum("recovered" in name for name in shards) == 2
+    games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
+    assert len(games) == len({(game.seed, game.moves.tobytes()) for game in games}) == counters.games
+    # What was searched and not finished stays in flight: sixteen games of less than 49 moves at the end.
+    assert 16_000 - 16 * 49 <= sum(game.positions for game in games) <= counters.moves
+    assert counters.moves >= 16_000
+
+
+def test_a_worker_that_died_while_idle_gets_its_next_order(crew: Crew, said: list[str]) -> None:
+    kill(crew, 1)
+    counters, _, _ = crew.play(1, "tactical", MIX, 2000, lambda *_: None, lambda: False)
+    assert counters.moves >= 2000 and len(said) == 1
+    player = ArenaPlayer("t", "tactical", 8)
+    spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
+    kill(crew, 0)
+    assert crew.arena(spec, lambda: False).pairs == play_arena(spec).pairs
+
+
+def test_what_kills_a_worker_every_time_ends_the_run(crew: Crew, said: list[str]) -> None:
+    with pytest.raises(WorkerError, match=r"worker 0 ended unexpectedly 3 times in a row \(exit code -9\)"):
+        crew.play(1, "tactical", MIX, 10**9, lambda *_: kill(crew, 0), lambda: False)
+    assert len(said) == 2
