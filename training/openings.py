@@ -10,6 +10,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import symmetries, transform_point
 
@@ -54,6 +58,17 @@ def read_openings(path: Path, width: int, height: int, rule: int) -> list[tuple[
     if not openings:
         raise OpeningError(f"{path} holds no opening")
     return openings
+
+
+def opening_planes(rng: random.Random, rows: int, width: int, height: int) -> npt.NDArray[np.float32]:
+    """Return planes [rows, C, H, W] of random freestyle openings of 2 to 19 stones."""
+    found = []
+    for _ in range(rows):
+        board = Board(width, height)
+        for point in random_opening(rng, width, height, 0, rng.randrange(2, 20)):
+            board.place(point)
+        found.append(encode(board))
+    return np.stack(found)
 
 
 def is_playable(points: Sequence[int], width: int, height: int, rule: int) -> bool:

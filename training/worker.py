@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import os
 import pickle
+import random
 import signal
 import struct
 import time
@@ -23,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.encoding import N_PLANES
 from engine.evaluator.base import Evaluator
+from engine.evaluator.onnx import OnnxEvaluator
 from engine.threats._solver import Solver
 from training.batch import Batch
 from training.evaluators import load_evaluator
 from training.game import Counters, PlayConfig, SelfPlayGame
+from training.openings import opening_planes
 from training.records import SUFFIX, GameRecord, write_shard
 
 REPORT_S = 1.0  # seconds between progress reports
@@ -203,14 +205,20 @@ def shard_stem(cycle: int, index: int, life: int) -> str:
 
 
 def _raw_speed(
-    net: str, size: tuple[int, int], rows: int, seconds: float, device: str
+    net: str, size: tuple[int, int], rows: int, seconds: float, session: bool, device: str
 ) -> tuple[float, float]:
-    """Return evaluations a second, and a CPU second, of a net in batches without any search."""
-    evaluator = load_evaluator(net, device)
-    rng = np.random.default_rng(1)
-    planes = (rng.random((rows, N_PLANES, size[1], size[0])) < 0.05).astype(np.float32)
-    planes[:, 0] = 1
-    planes[:, 2] *= 1 - planes[:, 1]
+    """Return evaluations a second, and a CPU second, of a net on random openings without any search.
+
+    Args:
+        net: as for `load_evaluator`, with `device`.
+        size: width and height of the boards.
+        rows: positions of a batch.
+        seconds: that it takes.
+        session: let onnxruntime compute also what the kernel would.
+        device: "cpu" or a CUDA device.
+    """
+    evaluator: Evaluator = OnnxEvaluator(net) if session else load_evaluator(net, device)
+    planes = opening_planes(random.Random(1), rows, *size)
     keys = np.zeros(rows, np.uint64)
     for _ in range(3):
         evaluator.evaluate(planes, keys)
@@ -224,8 +232,8 @@ def _raw_speed(
 def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
     """Obey orders until told to stop or the pipe closes.
 
-    Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("raw", net, size, rows, seconds) and
-    ("stop",). Answers are ("progress", games, positions), ("done", counters, elapsed_s, cpu_s),
+    Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
+    seconds, session). Answers are ("progress", games, positions), ("done", counters, elapsed_s, cpu_s),
     ("arena", result), ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
