@@ -22,8 +22,10 @@ INFO_INTERVAL_S = 0.5
 """How often a running search reports (derived: a human reads no faster)."""
 KERNEL_SLICE_S = 0.001
 """How long the kernel runs before stoppers are asked again (derived: far below any deadline's margin)."""
-LOOK_EVERY = 16
-"""Simulations between looks at the root for the stoppers, with a net (derived: 2 us of 16 x 200 us)."""
+LOOK_EVERY = 32
+"""Simulations between looks at the root, for the stoppers and the solver (derived: 2 us of 32 x 50 us)."""
+FIRST_LOOKS = 4
+"""Simulations that are each followed by a look (derived: the solver begins with as many questions)."""
 PV_MOVES = 8
 """How many moves of a result carry their principal variation (derived: nobody reads more)."""
 
@@ -91,7 +93,8 @@ class Search:
         Args:
             board: the position; it is copied.
             evaluator: the net, or an evaluator of the kernel.
-            stoppers: asked after each simulation (after each slice of about a millisecond in the kernel).
+            stoppers: asked after each simulation (in the kernel after a slice of about a millisecond, and
+                before each look at the root).
             on_info: receives the result so far about twice a second.
 
         Raises:
@@ -126,14 +129,14 @@ class Search:
         else:
             simulate = self._net_steps(board, evaluator)
         info_s = now_s + INFO_INTERVAL_S
-        look = 0
         while True:
-            alive = simulate()
+            next_look = _next_look(tree.simulations)
+            alive = simulate(next_look - tree.simulations)
             state.now_s = now_s = self._now_s()
             state.simulations = tree.simulations
             state.evaluations = tree.evaluations
-            if state.simulations >= look or not alive:
-                look = state.simulations + LOOK_EVERY
+            look = state.simulations >= next_look
+            if look or not alive:
                 self._look(state)
             reason = stop_reason()
             if reason is not None:
@@ -142,9 +145,9 @@ class Search:
                 state.memory_full = tree.proven == _tree.PROVEN_NONE
                 reason = stop_reason() or ("memory" if state.memory_full else f"proven {state.proven}")
                 break
-            if self._prover is not None and self._prover.due(state.simulations):
+            if look and self._prover is not None and self._prover.due(state.simulations):
                 self._prover.step(lambda: self._stops_now(state, stop_reason))
-                look = 0
+                self._look(state)
             if on_info is not None and now_s >= info_s:
                 info_s = now_s + INFO_INTERVAL_S
                 on_info(self.result(state, ""))
@@ -154,14 +157,14 @@ class Search:
         state.now_s = self._now_s()
         return stop_reason() is not None
 
-    def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[], bool]:
+    def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[int], bool]:
         """Return a function that does one simulation and tells whether another one is possible."""
         planes = np.zeros((1, N_PLANES, board.height, board.width), dtype=np.float32)
         keys = np.zeros(1, dtype=np.uint64)
         select, expand, evaluate = self.tree.select, self.tree.expand, evaluator.evaluate
         leaf, solved = _tree.LEAF, _tree.SOLVED
 
-        def step() -> bool:
+        def step(most: int) -> bool:
             status = select(planes, keys)
             if status == leaf:
                 policy, wdl = evaluate(planes, keys)
@@ -171,8 +174,10 @@ class Search:
 
         return step
 
-    def _kernel_steps(self, run: Callable[[int], int], state: SearchState) -> Callable[[], bool]:
+    def _kernel_steps(self, run: Callable[[int], int], state: SearchState) -> Callable[[int], bool]:
         """Return a function that lets the kernel run for about a millisecond; tells whether it can go on.
+
+        The function is given the most simulations it may do.
 
         Args:
             run: does so many simulations and returns how many were done.
@@ -180,9 +185,9 @@ class Search:
         """
         wanted = 1
 
-        def step() -> bool:
+        def step(most: int) -> bool:
             nonlocal wanted
-            slice_ = max(1, min(wanted, state.max_slice))
+            slice_ = max(1, min(wanted, state.max_slice, most))
             begin_s = self._now_s()
             done = run(slice_)
             took_s = self._now_s() - begin_s
@@ -287,6 +292,13 @@ class Search:
         if pessimistic(chosen) <= pessimistic(best):
             return ranked
         return [chosen, *(m for m in ranked if m is not chosen)]
+
+
+def _next_look(simulations: int) -> int:
+    """Return after how many simulations the root is looked at next: the same in every search, whatever its speed."""
+    if simulations < FIRST_LOOKS:
+        return simulations + 1
+    return (simulations // LOOK_EVERY + 1) * LOOK_EVERY
 
 
 def _rank(move: MoveStats) -> tuple[float, ...]:

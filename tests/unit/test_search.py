@@ -197,6 +197,22 @@ def test_node_limit_is_exact() -> None:
         assert searched(put(Board(9, 9, 0), "4,4"), simulations).simulations == simulations
 
 
+@pytest.mark.parametrize("rule", [0, 1, 4])
+def test_a_search_limited_in_simulations_is_the_same_at_any_speed(rule: int) -> None:
+    """A clock decides how many simulations the kernel does at a time, never when the solver is asked."""
+    board = random_position(random.Random(rule), 15, 15, rule, 14)
+    params = SearchParams(root_solver_nodes=400)  # a tenth of it for an evaluator of the kernel
+    found = []
+    for step_s in (0.0, 0.0003, 0.0008, 1.0):
+        search = Search(params, 32 * MIB, now_s=FakeClock(step_s))
+        first = search.search(board, HashedEvaluator(2), [NodeLimit(1500)])
+        board.place(first.point)
+        second = search.search(board, HashedEvaluator(2), [NodeLimit(1500)])
+        board.undo()
+        found.append([(c.point, c.visits, c.q) for result in (first, second) for c in result.candidates])
+    assert found[1:] == found[:1] * 3
+
+
 def test_reports_come_while_searching() -> None:
     seen: list[SearchResult] = []
     clock = FakeClock(0.01)
