@@ -295,7 +295,7 @@ class Search:
 
 
 def _next_look(simulations: int) -> int:
-    """Return after how many simulations the root is looked at next: the same in every search, whatever its speed."""
+    """Return after how many simulations the root is looked at next, in every search, whatever its speed."""
     if simulations < FIRST_LOOKS:
         return simulations + 1
     return (simulations // LOOK_EVERY + 1) * LOOK_EVERY
