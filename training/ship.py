@@ -6,6 +6,7 @@
 The averaged weights of the run's newest checkpoint are exported and compared with torch once more; a net that
 does not compute the same is refused. The newest records calibrate it. With `--export` a file that the run
 exported before, the one that was measured, gets its name and card instead; its weights stay what they are.
+A run that went on from another one's weights knows only its own boards: `--sizes` names those of both.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,9 +31,16 @@ from training.run_config import RunConfig, make_config, read_stored
 
 NETS = Path(__file__).resolve().parent.parent / "engine" / "nets"
 DESCRIPTION = "Learned from zero by self-play; no games, moves or weights from elsewhere."
+_BOARDS = re.compile(r"\| boards \| .* \|")  # of the card's table
 
 
-def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device: str = "cpu") -> Exported:
+Sizes = tuple[int, int]
+
+
+def ship(
+    run_dir: Path, out: Path, name: str, strength: str, limits: str, sizes: Sizes | None = None,
+    device: str = "cpu",
+) -> Exported:  # fmt: skip
     """Export the averaged net of a run's newest checkpoint.
 
     Args:
@@ -39,6 +48,7 @@ def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device
         out: folder for the files.
         name: of the files.
         strength, limits: for the card; see `Origin`.
+        sizes: shortest and longest side of the boards it learned on; None: those of the run.
         device: of torch.
 
     Raises:
@@ -54,16 +64,19 @@ def ship(run_dir: Path, out: Path, name: str, strength: str, limits: str, device
     if not learner.load():
         raise CheckpointError(f"{run_dir} has no readable checkpoint")
     state = State(**json.loads((run_dir / "state.json").read_text(encoding="utf-8")))
-    return learner.export(out, name, _origin(config, learner, state, strength, limits))
+    origin = _origin(config, learner, state, strength, limits)
+    return learner.export(out, name, dataclasses.replace(origin, sizes=sizes or origin.sizes))
 
 
-def ship_export(run_dir: Path, export: str, out: Path, name: str, strength: str, limits: str) -> Path:
+def ship_export(
+    run_dir: Path, export: str, out: Path, name: str, strength: str, limits: str, sizes: Sizes | None = None
+) -> Path:
     """Copy an export of a run under another name, with a card of its own.
 
     Args:
         run_dir: of the run.
         export: name of the export in the run's `nets`, as `c000012`.
-        out, name, strength, limits: as for `ship`.
+        out, name, strength, limits, sizes: as for `ship`.
 
     Returns:
         The file to play with on a CPU.
@@ -82,14 +95,25 @@ def ship_export(run_dir: Path, export: str, out: Path, name: str, strength: str,
         metadata = {entry.key: entry.value for entry in model.metadata_props}
         old_id, new_id = metadata["net_id"], f"{name}-{metadata['net_id'].rpartition('-')[2]}"
         metadata |= {"net_id": new_id, "description": DESCRIPTION}
+        if sizes is not None:
+            metadata["sizes"] = f"{sizes[0]}-{sizes[1]}"
         onnx.helper.set_model_props(model, metadata)
         write_atomically(out / f"{name}{file.name.removeprefix(export)}", model.SerializeToString())
     table = card.read_text(encoding="utf-8").partition("| | |")[2].partition("**Data.**")[0]
     table = table.replace(old_id, new_id)
+    if sizes is not None:
+        table = _BOARDS.sub(f"| boards | {sizes[0]} to {sizes[1]} a side |", table)
     data = f"Export {export} of the run {run_dir.name}. `training/RUNS.md` has the runs with their commands."
     text = f"# {name}\n\n{DESCRIPTION}\n\n| | |{table}{paragraphs(data, strength, limits)}"
     write_atomically(out / f"{name}.md", text.encode())
     return out / f"{name}{files[-1].name.removeprefix(export)}"  # int8 where there is one: f comes before i
+
+
+def _sizes(text: str) -> Sizes:
+    low, _, high = text.partition("-")
+    if not (low.isdecimal() and high.isdecimal() and 5 <= int(low) <= int(high) <= 22):
+        raise argparse.ArgumentTypeError(f"{text!r} is not LOW-HIGH, sides from 5 to 22")
+    return int(low), int(high)
 
 
 def _origin(config: RunConfig, learner: Learner, state: State, strength: str, limits: str) -> Origin:
@@ -122,14 +146,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for field in dataclasses.fields(Origin):
         if field.name in ("strength", "limits"):
             parser.add_argument(f"--{field.name}", default=field.default, help="for the card")
+    parser.add_argument(
+        "--sizes", type=_sizes, metavar="LOW-HIGH", help="sides of the boards it learned on (the run's)"
+    )
     parser.add_argument("--default", action="store_true", help="make it the net that the brain plays with")
     args = parser.parse_args(arguments)
     try:
         if args.export:
-            file = ship_export(args.run, args.export, args.out, args.name, args.strength, args.limits)
+            file = ship_export(
+                args.run, args.export, args.out, args.name, args.strength, args.limits, args.sizes
+            )
             said = str(file)
         else:
-            exported = ship(args.run, args.out, args.name, args.strength, args.limits)
+            exported = ship(args.run, args.out, args.name, args.strength, args.limits, args.sizes)
             file, said = exported.fastest, f"{exported.fastest} ({exported.net_id}): {exported.differences}"
         if args.default:
             write_atomically(args.out / "default.txt", f"{file.name}\n".encode())

@@ -94,15 +94,16 @@ def test_a_line_net_goes_through_the_loop(tmp_path):
     assert (out / "default.txt").read_text() == "tiny.fp32.onnx\n"
     export = json.loads((tmp_path / "best.json").read_text())["net"]
     again = ["--export", export, "--name", "named", "--strength", "Was measured.", "--out", str(out)]
-    assert ship_main([str(tmp_path), *again]) == 0
+    assert ship_main([str(tmp_path), *again, "--sizes", "6-21"]) == 0
     nets = [OnnxEvaluator(path) for path in (tmp_path / "best.fp32.onnx", out / "named.fp32.onnx")]
     ids = [net.metadata["net_id"] for net in nets]
     assert ids[0].startswith(export) and ids[1] == ids[0].replace(export, "named")
+    assert [(net.min_side, net.max_side) for net in nets] == [(7, 7), (6, 21)]
     planes, keys = next(canary_batches())
     np.testing.assert_array_equal(*(net.evaluate(planes, keys)[0] for net in nets))
     card = (out / "named.md").read_text()
     assert card.startswith("# named\n") and ids[1] in card and ids[0] not in card
-    assert "Was measured." in card and "not measured" not in card
+    assert "Was measured." in card and "not measured" not in card and "| boards | 6 to 21 a side |" in card
     assert ship_main([str(tmp_path), "--export", "c999999", "--name", "named", "--out", str(out)]) == 1
 
 
