@@ -135,7 +135,8 @@ class MoveControl:
         """Estimate how many simulations are still to come."""
         elapsed_s = now_s - state.started_s
         if self._max_nodes is not None:
-            by_nodes: float = self._max_nodes - state.simulations
+            # Counted from the look, which comes after the same simulations at any speed.
+            by_nodes: float = self._max_nodes - state.looked
         else:
             by_nodes = math.inf
         if math.isinf(self._deadline_s) or elapsed_s <= 0:

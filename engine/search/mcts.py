@@ -203,6 +203,7 @@ class Search:
     def _look(self, state: SearchState) -> None:
         """Bring what the stoppers see of the root up to date."""
         tree = self.tree
+        state.looked = state.simulations
         state.proven = _PROOFS[tree.proven]
         point, state.best_visits, state.best_q, state.second_visits = tree.top_two()
         if state.proven is not None:

@@ -24,6 +24,8 @@ class SearchState:
     simulations: int = 0
     """Of this search."""
     evaluations: int = 0
+    looked: int = 0
+    """Simulations when the fields below were taken from the root."""
     best_point: int = -1
     best_visits: int = 0
     best_q: float = 0.0

@@ -27,7 +27,8 @@ def control(limits: SearchLimits = TURN, **options) -> MoveControl:
 
 
 def state(**fields) -> SearchState:
-    return SearchState(**{"started_s": 10.0, "now_s": 10.1, "simulations": 100, "best_point": 3, **fields})
+    usual = {"started_s": 10.0, "now_s": 10.1, "simulations": 100, "looked": 100, "best_point": 3}
+    return SearchState(**{**usual, **fields})
 
 
 CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s": 10.5}
@@ -51,6 +52,7 @@ CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s":
         (MATCH, {**CLEAR, "simulations": 31}, None),
         (SearchLimits(max_nodes=200), {"best_visits": 95}, None),
         (SearchLimits(max_nodes=190), {"best_visits": 95}, "unreachable"),
+        (SearchLimits(max_nodes=200), {"best_visits": 95, "simulations": 120}, None),  # until the next look
     ],
 )
 def test_answers_by_state(limits, fields, reason) -> None:
