@@ -31,10 +31,8 @@ from training.run_config import RunConfig, make_config, read_stored
 
 NETS = Path(__file__).resolve().parent.parent / "engine" / "nets"
 DESCRIPTION = "Learned from zero by self-play; no games, moves or weights from elsewhere."
-_BOARDS = re.compile(r"\| boards \| .* \|")  # of the card's table
-
-
 Sizes = tuple[int, int]
+_BOARDS = re.compile(r"\| boards \| .* \|")  # of the card's table
 
 
 def ship(

@@ -493,7 +493,7 @@ static TENGEN_FAST void lines_depth_fast(const float* x, int stride, int cells, 
 }
 
 static TENGEN_FAST void lines_depth_levels_fast(const float* x, int stride, int cells, int channels, const float* w,
-                                         const float* bias, uint8_t* levels)
+                                                const float* bias, uint8_t* levels)
 {
     if (channels == 64)
         lines_depth_body(x, stride, cells, 64, w, bias, NULL, levels);

@@ -25,7 +25,7 @@ class SearchState:
     """Of this search."""
     evaluations: int = 0
     looked: int = 0
-    """Simulations when the fields below were taken from the root."""
+    """Simulations when the fields that tell of the root (best move, proof, line) were taken."""
     best_point: int = -1
     best_visits: int = 0
     best_q: float = 0.0
