@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 
 from engine.rules._board import Board
@@ -73,8 +74,23 @@ class RolloutPlayer:
         """Nothing to release."""
 
 
+class ThreadClock:
+    """Seconds of processor time of the calling thread: what else the machine runs costs nothing."""
+
+    def now_s(self) -> float:
+        """Return seconds on a clock that never goes back."""
+        return time.thread_time()
+
+    def process_started_s(self) -> float:
+        """Return now: a player in this process does not pay for its start."""
+        return time.thread_time()
+
+
 class EnginePlayer:
-    """Tengen without the protocol: `engine.Engine` with settings of `EngineConfig`."""
+    """Tengen without the protocol: `engine.Engine` with settings of `EngineConfig`.
+
+    Its times are processor time of the thread that plays the game.
+    """
 
     def __init__(self, text: str, limits: BrainLimits, seed: int) -> None:
         """Make an engine.
@@ -102,7 +118,7 @@ class EnginePlayer:
         evaluator = HandMadeEvaluator(TACTICAL) if settings.get("net") == TACTICAL else None
         if evaluator:
             settings["net"] = "uniform"  # never loaded
-        self._engine = Engine(EngineConfig.from_mapping(settings), evaluator=evaluator)
+        self._engine = Engine(EngineConfig.from_mapping(settings), clock=ThreadClock(), evaluator=evaluator)
         self._used_ms = 0.0
 
     def new_game(self, width: int, height: int, rule: int) -> None:
@@ -125,6 +141,8 @@ class EnginePlayer:
         self._used_ms += used_ms
         if self._limits.turn_ms is not None and used_ms > self._limits.turn_ms + self._limits.tolerance_ms:
             raise BrainFailureError("time", f"no move after {used_ms:.0f} ms")
+        if self._limits.match_ms and self._used_ms > self._limits.match_ms + self._limits.tolerance_ms:
+            raise BrainFailureError("time", f"{self._used_ms:.0f} ms of the match used")
         return result.point
 
     def close(self) -> None:
