@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Rule, SearchLimits
+from engine.config import MAX_MEMORY_BYTES
 from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
 
 Dialect = Literal["gomocup", "yixin"]
@@ -81,9 +82,9 @@ class Settings:
             case "max_depth":
                 self.max_depth = _count(number)
             case "max_memory":
-                self.memory_bytes = max(0, number)
+                self.memory_bytes = min(max(0, number), MAX_MEMORY_BYTES)
             case "hash_size":
-                self.hash_bytes = number * 1024 if number > 0 else None
+                self.hash_bytes = min(number * 1024, MAX_MEMORY_BYTES // 2) if number > 0 else None
             case "rule":
                 self.rule_mask = number
             case "game_type":
