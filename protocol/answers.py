@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from protocol import replies
 from protocol.job import Job, Outcome, Points
+from protocol.notation import Notation
 from protocol.position import Position
 
 
@@ -31,13 +32,15 @@ def without_search(job: Job) -> Points:
     return (point,)
 
 
-def describe(job: Job, outcome: Outcome, log: Callable[[str], None]) -> list[str]:
+def describe(
+    job: Job, outcome: Outcome, notation: Notation, log: Callable[[str], None]
+) -> list[str]:
     """Return the MESSAGE lines about a search; talk must never cost the move."""
     if outcome.result is None:
         return []
     try:
-        best = replies.best_list(outcome.result, job.width, job.n) if job.kind == "nbest" else []
-        summary = replies.summary(outcome.result, job.width)
+        best = replies.best_list(outcome.result, notation, job.n) if job.kind == "nbest" else []
+        summary = replies.summary(outcome.result, notation)
     except Exception as failure:
         log(f"cannot describe {outcome}: {failure!r}")
         return []

@@ -16,6 +16,7 @@ from protocol import commands as c
 from protocol import replies
 from protocol.answers import describe, fits, without_search
 from protocol.job import Job, Kind, Outcome, Points, Progress, Thinker
+from protocol.notation import Notation, notation
 from protocol.position import BLACK, MAX_SIDE, MIN_SIDE, BoardFault, Position, from_board
 from protocol.settings import Dialect, Settings
 from protocol.text import error, unknown
@@ -53,6 +54,7 @@ class Session:
         self._saw_yixin = dialect == "yixin"
         self._dialect: Dialect = dialect or "gomocup"
         self._settings = Settings()
+        self._notation: Notation = notation(self._dialect, MAX_SIDE, MAX_SIDE)
         self._position: Position | None = None
         self._job: Job | None = None
         self._pondering = False
@@ -138,23 +140,21 @@ class Session:
         if points is None or not fits(job, points):
             self._log(f"no usable answer from the engine ({points}), playing a move without search")
             points = without_search(job)
-        for line in describe(job, outcome, self._log):
+        for line in describe(job, outcome, self._notation, self._log):
             self._send(line)
         self._answer(job, points)
 
     def progress(self, progress: Progress) -> None:
         """Show how a search goes, if the manager wants to see it."""
         now_s = self._thinker.now_s()
-        job, position = self._job, self._position
-        if job is None or position is None or progress.token != job.token:
+        if self._job is None or progress.token != self._job.token:
             return
         if now_s - self._progress_s < PROGRESS_S:
             return
         self._progress_s = now_s
         result = progress.result
         shown = [move.point for move in result.candidates[:10] if move.visits > 0]
-        pairs = {point: position.pair(point) for point in [*shown, result.point]}
-        for line in replies.realtime(result, job.width, pairs, shown):
+        for line in replies.realtime(result, self._notation, shown):
             self._send(line)
 
     def watch(self) -> float:
@@ -214,9 +214,8 @@ class Session:
             self._send(replies.bad_size(start.width, start.height))
             return
         self._dialect = self._wanted_dialect or ("yixin" if self._saw_yixin else "gomocup")
-        # On a square board row,column and x,y differ by a mirror only, which no rule can see.
-        rows_first = self._dialect == "yixin" and start.width != start.height
-        self._position = Position(start.width, start.height, rows_first=rows_first)
+        self._notation = notation(self._dialect, start.width, start.height)
+        self._position = Position(start.width, start.height)
         self._new_game = True
         self._settings.new_game()
         self._send(replies.OK)
@@ -235,7 +234,7 @@ class Session:
     def _free_point(self, a: int, b: int) -> int | None:
         """Return the point that a,b names; say what is wrong and return None if it is not free."""
         assert self._position is not None
-        point = self._position.point(a, b)
+        point = self._notation.point(a, b)
         if point is None:
             self._send(error(f"{a},{b} is off the board"))
         elif not self._position.is_empty(point):
@@ -265,7 +264,7 @@ class Session:
         if not self._started("TAKEBACK"):
             return
         assert self._position is not None
-        point = self._position.point(take_back.a, take_back.b)
+        point = self._notation.point(take_back.a, take_back.b)
         if point is None or self._position.is_empty(point):
             self._send(error(f"no stone at {take_back.a},{take_back.b}"))
             return
@@ -274,15 +273,12 @@ class Session:
         self._send(replies.OK)
 
     def _set_board(self, board: c.Board, arrival_s: float) -> None:
-        old = self._position
-        if old is None:
+        if self._position is None:
             self._refuse(board, "BOARD before START")
             return
         self._cancel()
         try:
-            self._position = from_board(
-                old.width, old.height, board.stones, board.fault, rows_first=old.rows_first
-            )
+            self._position = from_board(self._notation, board.stones, board.fault)
         except BoardFault as fault:
             self._refuse(board, str(fault))
             return
@@ -300,7 +296,7 @@ class Session:
             return
         assert self._position is not None
         self._cancel()
-        points = [self._position.point(a, b) for a, b in swap2.stones]
+        points = [self._notation.point(a, b) for a, b in swap2.stones]
         known = tuple(p for p in points if p is not None)
         fault = swap2.fault
         if len(known) < len(points) or len(set(known)) < len(known):
@@ -318,7 +314,7 @@ class Session:
         position = self._position
         assert position is not None
         points = position.board(self._rule()).forbidden_points()
-        self._send(replies.forbid(position.pair(point) for point in points))
+        self._send(replies.forbid(self._notation.pair(point) for point in points))
 
     # --- thinking -----------------------------------------------------------------------------------------
 
@@ -376,7 +372,7 @@ class Session:
         if isinstance(points, str):
             self._send(points)
         else:
-            pairs = [self._position.pair(point) for point in points]
+            pairs = [self._notation.pair(point) for point in points]
             if job.kind != "swap2":
                 self._place(points[0])
             self._send(replies.moves(pairs))
