@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OK = "OK"
 SWAP: Literal["SWAP"] = "SWAP"
+PROTOCOL_VERSION = "1,0"
+"""Of AlphaGomoku's extended protocol (protocol)."""
 
 
 def bad_size(width: int, height: int) -> str:
@@ -35,6 +37,11 @@ def moves(pairs: Iterable[tuple[int, int]]) -> str:
 def forbid(pairs: Iterable[tuple[int, int]]) -> str:
     """List forbidden points as Yixin does: two digits a number, no separators, a full stop."""
     return "FORBID " + "".join(f"{a:02d}{b:02d}" for a, b in pairs) + "."
+
+
+def forbid_list(pairs: Iterable[tuple[int, int]]) -> str:
+    """List forbidden points as AlphaGomoku's protocol does."""
+    return f"FORBID {moves(pairs)}".rstrip()
 
 
 def capabilities() -> list[str]:
