@@ -11,20 +11,23 @@ import pytest
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
-from training import balance
-from training._rollouts import rollout_move
 from training.balance import main as balance_main
-from training.brainproc import BrainLimits
-from training.elo import Sprt, elo_of, estimate, rate, score_of
-from training.match import MatchConfig, main, run_match
-from training.openings import OpeningError, random_opening, read_openings, turned
-from training.referee import play_game
+from training.match import main
+from training.measure import balance
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
+from training.measure.match import MatchConfig, run_match
+from training.measure.referee import play_game
+from training.play._rollouts import rollout_move
+from training.play.openings import OpeningError, random_opening, read_openings, turned
 
 BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
 
 
 class Scripted:
     """Plays given points in order."""
+
+    last_ms = None
 
     def __init__(self, *points: int) -> None:
         self.points = list(points)
@@ -102,7 +105,7 @@ def test_pairs_share_an_opening_and_swap_colours():
     games = []
     config = MatchConfig(a="random", b="random", limits=(limits, limits), games=8, width=9, height=9, seed=5)
     result = run_match(config, lambda _, game: games.append(game))
-    assert [len(pair) for pair in result.pairs] == [2, 2, 2, 2]
+    assert [len(pair) for pair in result.pairs.values()] == [2, 2, 2, 2]
     for i in range(0, 8, 2):
         assert games[i].points[:4] == games[i + 1].points[:4] and games[i].names == games[i + 1].names[::-1]
     assert len({tuple(game.points[:4]) for game in games}) == 4
