@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h training/*.pyx)
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h training/*/*.pyx)
 
 .PHONY: brain play dist test bench lint debug clean help
 help:
@@ -53,7 +53,7 @@ debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
 
 clean:
-	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*.so engine/*.c engine/*/*.c training/*.c)
+	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*/*.so engine/*.c engine/*/*.c training/*/*.c)
 
 $(PY):
 	@echo "setting up $(VENV)" >&2
