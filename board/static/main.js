@@ -399,7 +399,11 @@ class App {
       this.link.tell("look", { visible: !document.hidden });
       this.think();
     });
-    addEventListener("pagehide", () => store.keepNow(() => this.state()));
+    addEventListener("pagehide", () => {
+      store.keepNow(() => this.state());
+      this.link.leave(); // a page that may come back would hold its engine
+    });
+    addEventListener("pageshow", (event) => { if (event.persisted) this.link.connect(); });
     listen(actions);
   }
 

@@ -96,11 +96,15 @@ def test_more_pages_than_engines(driver: WebDriver) -> None:
     page = Page(driver, server.url).open()
     first = driver.current_window_handle
     try:
-        page.js("tengen.link.tell('look', {visible: true})")
+        page.new(who="black", level=10)
+        page.js("tengen.table.turnMs = 60000")
+        page.place("h8")
+        page.wait("tengen.engine.job")
         driver.switch_to.new_window("window")
         other = Page(driver, server.url)
         driver.get(server.url)
         other.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
+        other.click("do-hint")
         other.wait("document.getElementById('notices').innerText.includes('All 1 engines are at work')")
         driver.close()
         driver.switch_to.window(first)
