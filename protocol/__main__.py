@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "pbrain-tengen"
 PLAY = "--play"
+BOARD, BOARD_ENGINE = "--board", "--board-engine"
 BAD_START = 2
 """Exit status when the brain cannot start."""
 PATIENCE_S = 3.0
@@ -93,10 +94,14 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         "--play", action="store_true",
         help="play a game at the terminal; must come first, `--play --help` lists what may follow",
     )
+    parser.add_argument(
+        "--board", action="store_true",
+        help="open the board in the browser; must come first, `--board --help` lists what may follow",
+    )
     parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
     found = parser.parse_args(arguments)
-    if found.play:
-        raise StartError("--play must be the first argument")
+    if found.play or found.board:
+        raise StartError(f"{PLAY if found.play else BOARD} must be the first argument")
     dialect = None if found.dialect == "auto" else found.dialect
     return Options(found.net, found.config, found.log, tuple(found.settings), dialect, found.self_check)
 
@@ -108,6 +113,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == [PLAY]:
         return _for_a_person(lambda: _play(arguments[1:]))
+    if arguments[:1] == [BOARD]:
+        return _for_a_person(lambda: _board(arguments[1:]))
+    if arguments[:1] == [BOARD_ENGINE]:
+        return _for_a_person(lambda: _board_engine(arguments[1:]))
     try:
         options = parse_arguments(arguments)
     except StartError as refusal:
@@ -156,6 +165,19 @@ def _play(arguments: Sequence[str]) -> int:
     from engine.play.cli import main as play
 
     return play(arguments)
+
+
+def _board(arguments: Sequence[str]) -> int:
+    from board.cli import main as board
+
+    return board(arguments, __version__)
+
+
+def _board_engine(arguments: Sequence[str]) -> int:
+    """Run the engine process of a page; the server of the board starts it."""
+    from board.worker import main as engine
+
+    return engine(list(arguments))
 
 
 def _self_check(options: Options) -> int:

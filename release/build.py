@@ -17,11 +17,11 @@ from pathlib import Path
 
 from protocol import __version__
 from release.archive import write_zip
-from release.contents import PROGRAM, ROOT
+from release.contents import PROGRAM, ROOT, launchers
 from release.notices import texts
 
 DIST = ROOT / "dist"
-LARGEST_BYTES = 35_000_000
+LARGEST_BYTES = 60_000_000
 """The zip may not be larger (derived: a download of seconds; Gomocup once took 8 MB, now 256)."""
 
 
@@ -57,6 +57,9 @@ def freeze() -> Path:
     if sys.platform != "win32" and (strip := shutil.which("strip")):
         files = unstripped(folder)
         subprocess.run([strip, "--strip-debug", *map(str, files)], check=True)
+    for name, content in launchers().items():
+        (folder / name).write_text(content, encoding="utf-8", newline="")
+        (folder / name).chmod(0o755)
     return folder
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from release.contents import PROGRAM, ROOT, default_net, net_card
 
-PACKED = ("numpy", "onnxruntime", "rich", "pyinstaller")
+PACKED = (
+    "numpy", "onnxruntime", "rich", "starlette", "uvicorn", "websockets", "anyio", "idna", "h11", "click",
+    "typing_extensions", "pyinstaller",
+)  # fmt: skip
 """Distributions of which parts are packed; PyInstaller gives the start program."""
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|thirdpartynotices)[^/]*", re.IGNORECASE)
 
@@ -30,6 +33,8 @@ def texts(version: str) -> dict[str, str | bytes]:
     for name in PACKED:
         for title, path in licence_files(name).items():
             found[f"LICENSES/{name}/{title}"] = path.read_bytes()
+    apache = licence_files("packaging")["LICENSE.APACHE"]  # the same text; OpenSSL comes with Python
+    found["LICENSES/OpenSSL.txt"] = b"OpenSSL is under the Apache License 2.0.\n\n" + apache.read_bytes()
     return found
 
 
@@ -38,7 +43,11 @@ def readme(version: str) -> str:
     exe = f"{PROGRAM}.exe" if sys.platform == "win32" else PROGRAM
     text = (Path(__file__).parent / "README.txt").read_text(encoding="utf-8")
     run = exe if sys.platform == "win32" else f"./{exe}"
-    for mark, value in (("@VERSION@", version), ("@EXE@", exe), ("@RUN@", run)):
+    board = (
+        'Double-click "Tengen board.bat".' if sys.platform == "win32" else
+        "Run ./tengen-board.sh, or double-click tengen-board.desktop."
+    )  # fmt: skip
+    for mark, value in (("@BOARD@", board), ("@VERSION@", version), ("@EXE@", exe), ("@RUN@", run)):
         text = text.replace(mark, value)
     return text.replace("\n", "\r\n") if sys.platform == "win32" else text
 
