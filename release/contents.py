@@ -36,7 +36,7 @@ EXCLUDED_MODULES = (
     "_hashlib", "_tkinter", "tkinter", "turtle", "unittest", "doctest", "pdb", "pydoc",
     "pydoc_data", "lib2to3", "ensurepip", "idlelib", "distutils", "sqlite3", "_sqlite3", "xmlrpc", "ftplib",
     "smtplib", "curses", "_curses", "dbm", "_dbm", "_gdbm", "bz2", "_bz2", "lzma", "_lzma",
-    "_pydecimal", "getopt", "gzip", "importlib.resources", "py_compile", "tarfile",
+    "_pydecimal", "getopt", "gzip", "py_compile", "tarfile",
     "urllib.error", "urllib.request", "urllib.response",
     # line editing in a terminal; its licence (GPL) would bind the whole package
     "readline",
@@ -124,10 +124,10 @@ def launchers() -> dict[str, str]:
         return {"Tengen board.bat": f'@echo off\r\ntitle Tengen\r\n"%~dp0{PROGRAM}.exe" --board\r\n'
                 "if errorlevel 1 pause\r\n"}  # fmt: skip
     script = f'#!/bin/sh\n# Opens the board in the browser.\nexec "$(dirname "$0")/{PROGRAM}" --board "$@"\n'
+    quote, dollar = r'\\"', r"\\$"  # inside of quotes, inside of a value
     desktop = (
         "[Desktop Entry]\nType=Application\nName=Tengen board\nComment=Gomoku in the browser\nTerminal=true\n"
-        "Exec=sh -c 'f=\"$1\"; case \"$f\" in file://*) f=\"${f#file://}\";; esac; "
-        "exec \"$(dirname \"$f\")/tengen-board.sh\"' sh %k\n"
+        f'Exec=sh -c "exec {quote}{dollar}(dirname {quote}{dollar}1{quote})/tengen-board.sh{quote}" sh %k\n'
     )
     return {"tengen-board.sh": script, "tengen-board.desktop": desktop}
 
