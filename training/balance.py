@@ -16,10 +16,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.commands.options import parse_rule, parse_size
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import EngineError
-from engine.options import parse_rule, parse_size
 from training.files.atomic import write_atomically
 from training.measure.balance import as_offsets, balanced_openings
 
