@@ -16,6 +16,7 @@ from protocol import questions, replies
 from protocol.answers import allowed, any_point, describe, fits, without_search
 from protocol.forms import line_of
 from protocol.job import Ask, Job, Outcome, Points, Progress, Stones, Thinker
+from protocol.position import OBSTACLE
 from protocol.table import Table
 from protocol.text import error
 
@@ -161,10 +162,30 @@ class Thinking:
         result = None if outcome.result is None else allowed(job, outcome.result)
         if outcome.result is not None and result is not None and points == (outcome.result.point,):
             points = (result.point,)
+            if result.point in job.blocked and self._search_the_rest(job):
+                return
         if points is None or not fits(job, points):
             self._log(f"no usable answer from the engine ({points}), playing a move without search")
             points = without_search(job)
         self._answer(job, points, result)
+
+    def _search_the_rest(self, job: Job) -> bool:
+        """Search again with the blocked points out of play, where the search has found nothing else.
+
+        That is what happens where one of them wins. Lines through them are cut then, which the first search
+        spares.
+        """
+        assert self._ask is not None
+        taken = {point for point, _ in job.stones}
+        obstacles = tuple((point, OBSTACLE) for point in sorted(job.blocked - taken))
+        if not obstacles or len(job.stones) + len(obstacles) >= job.width * job.height:
+            return False
+        self.job = None
+        self._table.settings.used(self._thinker.now_s() - job.arrival_s)
+        self.begin(replace(self._ask, stones=job.stones + obstacles), self._thinker.now_s())
+        if job.stop.is_set():
+            self._thinker.hurry()
+        return True
 
     def progress(self, progress: Progress) -> None:
         """Show how a search goes, if the manager wants to see it."""
@@ -204,7 +225,7 @@ class Thinking:
             if job.stop.is_set():
                 self._thinker.hurry()
             return
-        for line in describe(job, result, self._table.names, self._log):
+        for line in describe(job, result, self._table.names, self._log, narrow=self._table.yixin):
             self._send(line)
         if said.placed is not None:
             self._table.place(said.placed)
