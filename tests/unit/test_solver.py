@@ -8,9 +8,9 @@ import random
 import pytest
 
 from engine.__main__ import main
+from engine.commands.speed import hard_vcf
 from engine.rules._board import Board
 from engine.rules.geometry import format_move, parse_moves
-from engine.speed import hard_vcf
 from engine.threats._solver import Solver, vcf_loop
 from engine.threats.solution import Verdict
 
