@@ -47,11 +47,11 @@ class EngineConfig:
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0
     """How many plies of a game the temperature lasts; 0 means all of them."""
-    mistakes: float = 0.0
-    """Chance that a move is played at first sight: drawn from the net's priors, temperature at least 1,
-    fives and blocks not looked for. For weak play; 0 to 1."""
+    oversight: float = 0.0
+    """Chance to overlook a stone that is far from the last two moves; nearer ones are overlooked less often.
+    For weak play; 0 to 1."""
     level: int | None = None
-    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, mistakes and solver as
+    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, oversight and solver as
     `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
@@ -69,8 +69,8 @@ class EngineConfig:
             raise ConfigError(f"simulations must not be negative, not {self.simulations}")
         if not 0.0 <= self.temperature <= 10.0:
             raise ConfigError(f"temperature must be from 0 to 10, not {self.temperature}")
-        if not 0.0 <= self.mistakes <= 1.0:
-            raise ConfigError(f"mistakes must be from 0 to 1, not {self.mistakes}")
+        if not 0.0 <= self.oversight <= 1.0:
+            raise ConfigError(f"oversight must be from 0 to 1, not {self.oversight}")
         if self.level is not None:
             self._check_level(self.level)
 
