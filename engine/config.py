@@ -144,20 +144,32 @@ def convert(key: str, value: object, kind: typing.Any) -> typing.Any:
     raise ConfigError(f"{key} needs {names}, not {text!r}")
 
 
+def _read_toml(path: Path) -> dict[str, object]:
+    """Read a configuration file in UTF-8, or in UTF-16 with a mark as some editors of Windows write it.
+
+    Raises:
+        ConfigError: it cannot be read, or holds what `EngineConfig.from_mapping` refuses; names the file.
+    """
+    import codecs
+    import tomllib
+
+    try:
+        raw = path.read_bytes()
+        is_utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        mapping = tomllib.loads(raw.decode("utf-16" if is_utf16 else "utf-8-sig"))
+        EngineConfig.from_mapping(mapping)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
+    return mapping
+
+
 def load_config(path: Path | str | None = None, settings: typing.Iterable[str] = ()) -> EngineConfig:
     """Read a TOML file and `key=value` texts (which win) into a configuration.
 
     Raises:
         ConfigError: the file cannot be read, a text has no `=`, or a key or value is refused.
     """
-    mapping: dict[str, object] = {}
-    if path is not None:
-        import tomllib
-
-        try:
-            mapping.update(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
+    mapping = {} if path is None else _read_toml(Path(path))
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:

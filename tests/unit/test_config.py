@@ -1,3 +1,5 @@
+import codecs
+
 import pytest
 
 from engine.config import EngineConfig, load_config
@@ -56,3 +58,38 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_errors_are_one_family():
     assert issubclass(ConfigError, EngineError) and issubclass(ConfigError, ValueError)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_editors_of_windows_write_what_is_read(tmp_path, encoding, line_end):
+    path = tmp_path / "tengen.toml"
+    path.write_bytes(f"# Stärke{line_end}level = 3{line_end}".encode(encoding))
+    assert load_config(path).level == 3
+
+
+def test_either_order_of_bytes_is_read(tmp_path):
+    path = tmp_path / "tengen.toml"
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        path.write_bytes(mark + "overhead_ms = 250".encode(encoding))
+        assert load_config(path).overhead_ms == 250
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"level =",
+        b"level = 11",
+        b"levle = 3",
+        b"\xff\xfel",
+        b"\xef\xbb\xbflevel = \xff",
+        b"l\0e\0v\0",
+        b"[level]",
+    ],
+)
+def test_a_broken_file_is_one_error_that_names_it(tmp_path, content):
+    path = tmp_path / "tengen.toml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"tengen\.toml") as refusal:
+        load_config(path, ["level=3"])
+    assert "\n" not in str(refusal.value)
