@@ -12,9 +12,26 @@ from pathlib import Path
 from engine.errors import ConfigError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
 from engine.levels import level as level_settings
+from engine.ranges import check_range
 
 SEARCH_PREFIX = "search."
 """Keys with this prefix go to `engine.search.params.SearchParams`."""
+
+MAX_MEMORY_BYTES = 2**63 - 1
+"""Largest memory that can be asked for (derived: what 64 bits hold)."""
+_RANGES: dict[str, tuple[float, float]] = {
+    "seed": (-(2**63), 2**63 - 1),
+    "threads": (1, 1024),
+    "memory_bytes": (0, MAX_MEMORY_BYTES),
+    "overhead_ms": (0, 60_000),
+    "cache_mib": (0, 65_536),
+    "simulations": (0, 2**31 - 1),
+    "temperature": (0, 10),
+    "temperature_plies": (0, 484),
+    "oversight": (0, 1),
+    "level": (WEAKEST, STRONGEST),
+}
+"""Least and greatest value of each number (derived: far beyond what could be of use)."""
 
 _FALSE = frozenset({"0", "false", "no", "off"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -57,26 +74,14 @@ class EngineConfig:
     """Overrides of search parameters by name, values as text."""
 
     def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise ConfigError(f"threads must be at least 1, not {self.threads}")
-        if self.overhead_ms < 0:
-            raise ConfigError(f"overhead_ms must not be negative, not {self.overhead_ms}")
-        if self.cache_mib < 0:
-            raise ConfigError(f"cache_mib must not be negative, not {self.cache_mib}")
-        if self.memory_bytes is not None and self.memory_bytes < 0:
-            raise ConfigError(f"memory_bytes must not be negative, not {self.memory_bytes}")
-        if self.simulations is not None and self.simulations < 0:
-            raise ConfigError(f"simulations must not be negative, not {self.simulations}")
-        if not 0.0 <= self.temperature <= 10.0:
-            raise ConfigError(f"temperature must be from 0 to 10, not {self.temperature}")
-        if not 0.0 <= self.oversight <= 1.0:
-            raise ConfigError(f"oversight must be from 0 to 1, not {self.oversight}")
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None:
+                check_range(name, value, low, high)
         if self.level is not None:
-            self._check_level(self.level)
+            self._check_level()
 
-    def _check_level(self, level: int) -> None:
-        if not WEAKEST <= level <= STRONGEST:
-            raise ConfigError(f"level must be from {WEAKEST} to {STRONGEST}, not {level}")
+    def _check_level(self) -> None:
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         both = [name for name in GOVERNED if getattr(self, name) != defaults[name]]
         if both:

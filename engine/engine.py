@@ -74,6 +74,8 @@ class Engine:
         self._thinking_about = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
         self._step_s = 0.0  # longest recent step of a search
+        self.info_interval_s: float | None = None
+        """How often a running search calls its `on_info`; None: as `engine.search.mcts` says."""
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator)
@@ -323,6 +325,8 @@ class Engine:
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
         search, evaluator = self._resources.search, self._resources.evaluator
+        if self.info_interval_s is not None:
+            search.info_interval_s = self.info_interval_s
         try:
             result = search.search(board, evaluator, [control], on_info)
             if board.cell(result.point) != EMPTY:

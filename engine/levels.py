@@ -22,15 +22,15 @@ class Level:
 
 
 LEVELS: tuple[Level, ...] = (
-    Level(1, 1.5, 0.6, False),
+    Level(1, 1.7, 0.8, False),
     Level(1, 1.2, 0.45, False),
-    Level(1, 1.0, 0.32, False),
-    Level(1, 0.8, 0.22, False),
-    Level(4, 0.7, 0.15, False),
-    Level(12, 0.5, 0.09, False),
-    Level(32, 0.35, 0.05, False),
-    Level(80, 0.2, 0.02, True),
-    Level(321, 0.0, 0.0, True),
+    Level(1, 1.0, 0.25, False),
+    Level(1, 0.8, 0.11, False),
+    Level(3, 0.7, 0.08, False),
+    Level(10, 0.5, 0.04, False),
+    Level(32, 0.33, 0.02, False),
+    Level(64, 0.3, 0.01, True),
+    Level(256, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""

@@ -12,7 +12,7 @@ make the border, take part in the pooling and get their logits so. Without a mar
 where it would save little, the window is the whole board and the border zero.
 
 With AVX2 the pointwise products may be taken in 8 bits, where the net's file has them so: inputs are rounded to
-levels from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.quantise`). Without
+levels from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.export.quantise`). Without
 levels they may be taken in 16 bits: a row of activations is rounded by its largest value, weights output by output,
 so that sums fit 32 bits whatever comes.
 

@@ -18,7 +18,7 @@ ALLOWED = {
                       "engine._encoding", "engine.evaluator._lines"},
     "engine/evaluator": {"libc", "numpy"},
     "engine": {"libc", "numpy", "engine.rules"},
-    "training": {"libc", "numpy", "cpython", "engine"},
+    "training/play": {"libc", "numpy", "cpython", "engine"},
 }
 
 

@@ -11,13 +11,14 @@ import pytest
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
-from training._rollouts import rollout_move
 from training.balance import main as balance_main
-from training.brainproc import BrainLimits
-from training.elo import Sprt, elo_of, estimate, rate, score_of
-from training.match import MatchConfig, main, run_match
-from training.openings import OpeningError, random_opening, read_openings, turned
-from training.referee import play_game
+from training.match import main
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
+from training.measure.match import MatchConfig, run_match
+from training.measure.referee import play_game
+from training.play._rollouts import rollout_move
+from training.play.openings import OpeningError, random_opening, read_openings, turned
 
 BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
 
