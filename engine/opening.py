@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from engine.errors import PositionError
+from engine.position import board_of
 from engine.rules._board import Board
 
 SWAP2_COUNTS = (0, 3, 5)
@@ -32,13 +33,8 @@ def swap2_position(board: Board, stones: list[int]) -> Board:
     """
     if len(stones) not in SWAP2_COUNTS:
         raise PositionError(f"swap2 asks with 0, 3 or 5 stones, not {len(stones)}")
-    position = Board(board.width, board.height, board.rule)
-    try:
-        for point in stones:
-            position.place(point)
-    except ValueError as error:
-        raise PositionError(str(error)) from error
-    return position
+    coloured = [(point, ply % 2) for ply, point in enumerate(stones)]
+    return board_of(board.width, board.height, board.rule, coloured, len(stones) % 2)
 
 
 def swap2_offers(board: Board, generator: Random, count: int) -> list[tuple[int, int, int]]:
