@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
-from engine.choice import draw_move, first_sight
+from engine.choice import draw_move, what_is_seen
 from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
 from engine.fallback import fallback_point, fallback_result, immediate_result
-from engine.opening import swap2_offers, swap2_position
+from engine.opening import SWAP2_OFFER_NODES, SWAP2_OFFER_S, SWAP2_OFFERS, swap2_offers, swap2_position
 from engine.position import board_after, board_of, without
 from engine.resources import Resources
 from engine.rules._board import EMPTY, Board
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 
 STEP_DECAY = 0.95
 """How slowly a long step of a search is forgotten, a move (tuned: gaps of a crowded machine swarm)."""
-SWAP2_OFFERS = 10
-"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
-SWAP2_OFFER_S = 1.0
-"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
-SWAP2_OFFER_NODES = 2000
-"""Simulations of one of them at most (tuned: as above)."""
 
 Swap2Answer = tuple[int, ...] | Literal["SWAP"]
 
@@ -162,7 +156,11 @@ class Engine:
         """
         board = self._board
         with self._thinking(board, limits, arrival_s, stop) as control:
-            return self._choose(board, control, on_info)
+            seen = what_is_seen(board, self.config.oversight, self._random)
+            result = self._choose(seen, control, on_info)
+            if seen is not board and board.n_empty and not _is_legal(board, result.point):
+                return self._choose(board, control, on_info)  # a stone stands there: look again
+            return result
 
     def nbest(
         self,
@@ -316,8 +314,7 @@ class Engine:
         """Answer without search where that is certain, else search; survive anything but a missing net."""
         if board.n_empty == 0:
             raise PositionError("the board is full")
-        slip = immediate and 0 < self.config.mistakes > self._random.random()
-        known = immediate_result(board) if immediate and not slip else None
+        known = immediate_result(board) if immediate else None
         if known is not None:
             return known
         if board.winner != EMPTY or not board.legal_points():
@@ -326,8 +323,6 @@ class Engine:
         if self.info_interval_s is not None:
             search.info_interval_s = self.info_interval_s
         try:
-            if slip:
-                return first_sight(board, evaluator, self.config.temperature, self._random)
             result = search.search(board, evaluator, [control], on_info)
             if board.cell(result.point) != EMPTY:
                 raise EngineError(f"the search chose the taken point {result.point}")
@@ -339,7 +334,7 @@ class Engine:
         plies = self.config.temperature_plies
         if plies and board.ply >= plies:
             return result
-        return draw_move(result, self.config.temperature, self._random)
+        return draw_move(board, result, self.config.temperature, self._random)
 
     def _swap2_offer(
         self, limits: SearchLimits, arrival_s: float, stop: threading.Event
@@ -398,3 +393,7 @@ class Engine:
         """Give memory back. The engine cannot be used afterwards."""
         self.stop()
         self._resources.close()
+
+
+def _is_legal(board: Board, point: int) -> bool:
+    return board.cell(point) == EMPTY and not (board.to_move == 0 and board.is_forbidden(point))

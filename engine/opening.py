@@ -10,6 +10,12 @@ from engine.rules._board import Board
 
 SWAP2_COUNTS = (0, 3, 5)
 """Stones on the board when swap2 asks something (protocol)."""
+SWAP2_OFFERS = 10
+"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
+SWAP2_OFFER_S = 1.0
+"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
+SWAP2_OFFER_NODES = 2000
+"""Simulations of one of them at most (tuned: as above)."""
 
 _NEAR = 4  # the offered stones lie within a square of this many cells: far ones decide nothing
 

@@ -77,14 +77,14 @@ export class Analysis {
       const text = found.proven === 2 ? "A draw, proven" : `${COLOURS[found.proven]} wins in ${found.distance}`;
       parts.push(
         h(
-          "p", { class: "proof" }, h("strong", {}, text),
-          found.pv.length > 1 && this.button("Play through", () => this.on.playThrough(found.pv)),
-          found.pv.length > 1 && this.button("Keep the line", () => this.on.addLine(found.pv)),
+          "p", { class: "proof", title: "moves of both sides until five stand" }, h("strong", {}, text),
+          found.pv.length > 1 && this.button("Show", "Play the line through", () => this.on.playThrough(found.pv)),
+          found.pv.length > 1 && this.button("Keep", "Keep the line as a variation", () => this.on.addLine(found.pv)),
         ),
       );
     }
     if (threat && !(found && found.proven === threat.to_move)) {
-      const how = threat.distance === 1 ? "five at" : threat.kind === "vcf" ? `to win by fours in ${threat.distance} with` : `to win by threes and fours in ${threat.distance} with`;
+      const how = threat.distance === 1 ? "five at" : threat.by === "vcf" ? `to win by fours in ${threat.distance} with` : `to win by threes and fours in ${threat.distance} with`;
       const name = `${COLOURS[threat.colour]} threatens ${how} ${pointName(threat.line[0], game.width)}`;
       parts.push(
         h("p", { class: "threat", onmouseenter: () => this.on.hoverThreat(threat), onmouseleave: () => this.on.hoverThreat(null) }, h("span", {}, name)),
@@ -95,8 +95,8 @@ export class Analysis {
     this.wordKey = key;
   }
 
-  button(text, run) {
-    return h("button", { type: "button", class: "link", onclick: run }, text);
+  button(text, title, run) {
+    return h("button", { type: "button", class: "link", title, onclick: run }, text);
   }
 
   // Rows are made once and rewritten, so that a hovered one stays hovered.

@@ -128,7 +128,7 @@ export class BoardView {
         const size = i >= 99 ? 14 : 17;
         found.push(this.text(point, `${i + 1}`, { class: `number ${side}${i === last ? " last" : ""}`, "font-size": size }));
       } else if (i === last) {
-        found.push(svg("circle", { class: "last", cx: this.x(point), cy: this.y(point), r: 5.5 }));
+        found.push(svg("circle", { class: "latest", cx: this.x(point), cy: this.y(point), r: 5.5 }));
       }
     }
     if (scene.mark && last >= 0) found.push(this.badge(scene.points[last], scene.mark));

@@ -55,4 +55,5 @@ export function askNewGame(game, table, start) {
     });
   };
   show("new");
+  form.querySelector("input:checked").focus();
 }

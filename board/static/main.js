@@ -238,7 +238,7 @@ class App {
     const { game, table, settings } = this;
     const node = game.current;
     this.view.setSize(game.width, game.height);
-    $("board").style.setProperty("--ratio", $("board").dataset.ratio);
+    document.documentElement.style.setProperty("--ratio", $("board").dataset.ratio);
     this.view.draw({
       points: game.path(), numbers: settings.numbers, five: node.facts?.five,
       forbidden: game.ended ? {} : node.facts?.forbidden, mark: node.judged?.mark,

@@ -36,9 +36,9 @@ export function clock(ms) {
 export const RULES = {
   0: "Freestyle: five or more win",
   1: "Standard: exactly five",
-  4: "Renju: forbidden moves for black",
-  8: "Caro: five not blocked at both ends",
-  9: "Caro, exactly five",
+  4: "Renju: fouls for black",
+  8: "Caro: five with an open end",
+  9: "Caro: exactly five, open end",
 };
 
 export const RULE_NAMES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact caro" };

@@ -30,7 +30,8 @@ export class Players {
     for (const [colour, card] of this.cards.entries()) {
       const person = table.seats[colour] === "person";
       card.who.textContent = person && table.seats[1 - colour] === "person" ? COLOURS[colour] : table.name(colour);
-      card.sub.textContent = winner === colour ? `${COLOURS[colour]} · won` : COLOURS[colour];
+      const sub = card.who.textContent === COLOURS[colour] ? "a person" : COLOURS[colour];
+      card.sub.textContent = winner === colour ? `${sub} · won` : sub;
       const turn = facts && !over && table.toAct(facts) === colour;
       card.box.classList.toggle("turn", Boolean(turn));
       card.box.classList.toggle("won", winner === colour);
