@@ -3,7 +3,7 @@
 from tests.mutation.table import Mutation
 
 SHARE = 1.0
-KERNEL = "engine/search/**/*.pyx"
+KERNEL = "engine/search/**/*.p[yx][xd]"
 BENCH = ("-m", "engine", "bench")
 
 
