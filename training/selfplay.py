@@ -93,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
 
             return bench(config, args.net, args.seconds)
         return _train(args, preset, config)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
 
@@ -112,17 +112,17 @@ def parse_share(text: str) -> tuple[Path, float]:
 
 def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     from training.data.imports import import_shards
-    from training.learn.checkpoint import list_checkpoints
+    from training.learn.checkpoint import newest_good
     from training.net.network import choose_device
 
     run_dir: Path = args.run_dir
     weights: dict[Path, float] = {}
     for text in args.weights:
         folder, share = parse_share(text)
-        found = list_checkpoints(folder / "checkpoints")
-        if not found:
-            raise ConfigError(f"--weights {text}: no checkpoint there")
-        weights[found[-1]] = weights.get(found[-1], 0.0) + share
+        found = newest_good(folder / "checkpoints", lambda line: print(line, file=sys.stderr))
+        if found is None:
+            raise ConfigError(f"--weights {text}: no good checkpoint there")
+        weights[found[0]] = weights.get(found[0], 0.0) + share
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = DirectoryLock(run_dir / "lock")

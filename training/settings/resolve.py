@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.encoding import FEATURE_VERSION
 from training.files.atomic import write_atomically
+from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError, from_mapping, to_mapping
 
@@ -112,11 +113,22 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
         ConfigError: the file is damaged, or the run belongs to another feature version.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        found, preset, config = data["feature_version"], data["preset"], data["config"]
+        data = read_bounded(path, JSON_LIMIT)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError) as error:
+    except ForeignFileError as error:
+        raise ConfigError(str(error)) from error
+    return parse_stored(data, path)
+
+
+def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    """Return preset and settings that the bytes of a run's `config.json` hold; see `read_stored`."""
+    try:
+        table = parse_table(data, path)
+        found, preset, config = table["feature_version"], table["preset"], table["config"]
+        if preset not in PRESETS or not isinstance(config, dict):
+            raise ValueError("no such preset, or no table of settings")
+    except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is damaged ({error}); choose another run directory") from error
     if found != FEATURE_VERSION:
         raise ConfigError(

@@ -91,7 +91,9 @@ def _checked(value: Any, hint: Any, path: str) -> Any:
         if option is type(None) and value is None:
             return None
         if option is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
+            if math.isfinite(value):
+                return float(value)
+            continue
         if option is int and isinstance(value, int) and not isinstance(value, bool):
             return value
         if option in (str, bool) and isinstance(value, option):
