@@ -59,8 +59,8 @@ def _not_finite(value: object, where: str) -> Iterator[str]:
 def write_checkpoint(folder: Path, step: int, state: dict[str, Any], keep: int) -> Path:
     """Write a checkpoint atomically, then delete all but the `keep` newest; return its path.
 
-    Those of later steps were passed over when the run was loaded, or this one would not come behind them: they
-    are renamed to `NAME.damaged`, count no more and are not lost.
+    Those of later steps were passed over when the run was loaded, or this one would not come behind them:
+    they are renamed to `NAME.damaged`, count no more and are not lost.
 
     Raises:
         CheckpointError: a number in it is not finite; nothing was written.

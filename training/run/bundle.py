@@ -52,8 +52,7 @@ class _Kind:
 
 
 def _check_config(data: bytes, source: str) -> None:
-    preset, config = parse_stored(data, Path(source))
-    make_config(preset, [], config)
+    make_config(parse_stored(data, Path(source))[1])
 
 
 def _check_text(data: bytes, source: str) -> None:

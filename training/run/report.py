@@ -20,7 +20,7 @@ from training.files.foreign import ForeignFileError, is_number, parse_table, rea
 from training.measure.gate import read_standings
 from training.run.charts import Line, line_chart
 from training.run.log import LOG_BYTES
-from training.run.state import read_state
+from training.run.state import State, read_state
 
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:2em auto;padding:0 1em;color:#222}
@@ -228,7 +228,7 @@ def _binned(points: Sequence[tuple[int, float]], last: int) -> list[tuple[float,
 
 
 def _summary(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> str:
-    state = read_state(run_dir / "state.json")
+    state = read_state(run_dir) or State()
     best_path = run_dir / "best.json"
     best = read_table(best_path) if best_path.exists() else {}
     parts = [

@@ -47,11 +47,13 @@ def ship(
     stored = read_stored(run_dir / "config.json")
     if stored is None:
         raise ConfigError(f"{run_dir}: no run there")
-    config = make_config(stored[0], [], stored[1])
+    config = make_config(stored[1])
     learner = Learner(config.learner, run_dir, device, lambda line: print(line, file=sys.stderr))
     if not learner.load():
         raise CheckpointError(f"{run_dir} has no readable checkpoint")
-    state = read_state(run_dir / "state.json")
+    state = read_state(run_dir)
+    if state is None:
+        raise ConfigError(f"{run_dir} has no state.json")
     origin = _origin(config, learner, state, strength, limits)
     return learner.export(out, name, dataclasses.replace(origin, sizes=sizes or origin.sizes))
 

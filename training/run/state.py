@@ -10,6 +10,7 @@ from typing import Any
 from training.files.foreign import ForeignFileError, is_count, is_list_of, is_number, read_table
 from training.measure.gate import EXPORT, is_export
 from training.play.evaluators import UNIFORM
+from training.settings.schema import RunConfig
 
 _NET = re.compile(rf"{UNIFORM}|{EXPORT.pattern}\.(fp32\.onnx|int8\.onnx|pt)")
 _MAX_SPOILT = 2000  # characters
@@ -71,10 +72,24 @@ def parse_state(table: dict[str, Any], source: Path | str) -> State:
     return State(**table)
 
 
-def read_state(path: Path) -> State:
-    """Return the state of a run, that of a new one without a file.
+def read_state(run_dir: Path) -> State | None:
+    """Return what a run remembers, None for a run without a past.
 
     Raises:
         ForeignFileError: see `parse_state`.
     """
-    return parse_state(read_table(path), path) if path.exists() else State()
+    path = run_dir / "state.json"
+    return parse_state(read_table(path), path) if path.exists() else None
+
+
+def has_played_enough(config: RunConfig, positions: int, elapsed_s: float) -> bool:
+    """Return whether a run has come to the end that its settings name, by time or by positions."""
+    late = bool(config.minutes) and elapsed_s >= 60 * config.minutes
+    full = bool(config.total_positions) and positions >= config.total_positions
+    return late or full
+
+
+def is_over(config: RunConfig, state: State) -> bool:
+    """Return whether a run that is not being trained has nothing left to do."""
+    learned = state.pretrained or not config.pretrain_samples
+    return learned and has_played_enough(config, state.positions, state.elapsed_s)
