@@ -219,6 +219,7 @@ typedef struct {
     lines_owner memory;         /* of all but the empty boards */
     /* the position at hand */
     lines_window window;
+    int shifted;                /* 0: `scratch.shift` is zero */
     const lines_far* far;       /* what lies beyond the window, or NULL: nothing does */
     lines_far* record;          /* where an empty board is kept, or NULL */
     /* empty boards */

@@ -153,28 +153,42 @@ static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
     memset(to, 0, sizeof(float) * channels * before);
     to += before * channels;
     if (cells > 0) {
-        size_t at = ((size_t)layer * w->height + row) * w->width + a + before;
-        net->loops->move(net->far->x + at * channels, net->scratch.shift, cells, channels, to);
+        const float* from = net->far->x + (((size_t)layer * w->height + row) * w->width + a + before) * channels;
+        if (net->shifted)
+            net->loops->move(from, net->scratch.shift, cells, channels, to);
+        else
+            memcpy(to, from, sizeof(float) * channels * cells);
     }
     memset(to + cells * channels, 0, sizeof(float) * channels * after);
 }
 
-/* Before block `layer`, or at the end: border, `shift`, and what is to be kept. */
+/* Find by how much `n` numbers of `cell` lie above those of an empty board. Until stones come in by the pooling, a cell
+that sees none is what it is on an empty board, and nothing is shifted. */
+static void lines_shift(tengen_lines* net, const float* cell, const float* far, int n)
+{
+    int c;
+    net->shifted = 0;
+    for (c = 0; c < n; c++) {
+        net->scratch.shift[c] = cell[c] - far[c];
+        net->shifted |= net->scratch.shift[c] != 0;
+    }
+}
+
+/* Before block `layer`, or at the end: what is to be kept, `shift`, and the border, which the heads do not need. */
 static void lines_border(tengen_lines* net, int layer)
 {
     const lines_window* w = &net->window;
-    int channels = net->channels, points = w->width * w->height, c, y, k;
+    int channels = net->channels, points = w->width * w->height, y, k;
     if (net->record != NULL) {
         float* to = net->record->x + (size_t)layer * points * channels;
         for (y = 0; y < w->height; y++)
             memcpy(to + y * w->width * channels, lines_row(net, y), sizeof(float) * w->width * channels);
         memcpy(net->record->cell + layer * channels, net->scratch.cell, sizeof(float) * channels);
     }
+    if (layer == net->blocks || (layer > 0 && net->far == NULL))
+        return;     /* not needed, or zero already */
     if (net->far != NULL)
-        for (c = 0; c < channels; c++)
-            net->scratch.shift[c] = net->scratch.cell[c] - net->far->cell[layer * channels + c];
-    else if (layer > 0)
-        return;     /* zero already */
+        lines_shift(net, net->scratch.cell, net->far->cell + layer * channels, channels);
     for (y = w->top - 1; y <= w->bottom; y++) {
         int a = LINES_SIDE, b = 0;      /* what this row and its neighbours see of it */
         for (k = y - 1; k <= y + 1; k++)
@@ -197,11 +211,11 @@ static void lines_begin_pool(float* pool, int n)
     memset(pool, 0, sizeof(float) * 3 * n);     /* what is pooled is never negative: 0 will do as first maximum */
 }
 
-/* Add the cells beyond the window, n floats each, moved by `shift`. */
+/* Add the cells beyond the window, n floats each, moved by `shift` if that is not zero. */
 static void lines_pool_far(tengen_lines* net, const float* cells, int n)
 {
     const lines_window* w = &net->window;
-    const float* shift = net->scratch.shift;
+    const float* shift = net->shifted ? net->scratch.shift : NULL;
     float* sum = net->scratch.pool;
     float* top = sum + 2 * n;
     int y;
@@ -341,8 +355,7 @@ static void lines_heads(tengen_lines* net, float* policy)
         memcpy(s->cell_value, s->heads + net->policy, sizeof(float) * value);
     }
     if (far != NULL) {
-        for (c = 0; c < value; c++)
-            s->shift[c] = s->cell_value[c] - far->cell_value[c];
+        lines_shift(net, s->cell_value, far->cell_value, value);
         lines_pool_far(net, far->value, value);
         for (c = 0; c < points; c++)
             policy[c] = far->policy[c] + (s->cell_policy - far->cell_policy);
