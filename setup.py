@@ -15,7 +15,7 @@ from setuptools import Extension, setup
 MODULES = [
     "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._arena",
     "engine.search._growth", "engine.search._tree", "engine.evaluator._lines",
-    "training._rollouts",
+    "training.play._rollouts",
 ]
 
 HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
-from engine.choice import draw_move, first_sight
+from engine.choice import draw_move, what_is_seen
 from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
@@ -67,6 +67,7 @@ class Engine:
         """
         self.config = (config or EngineConfig()).resolved()
         self.clock: Clock = clock or SystemClock()
+        self._clock_params = self.config.clock_params()
         self._log = log or (lambda text: None)
         self._lock = threading.Lock()
         self._board = Board(15, 15, Rule.FREESTYLE)
@@ -74,6 +75,8 @@ class Engine:
         self._thinking_about = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
         self._step_s = 0.0  # longest recent step of a search
+        self.info_interval_s: float | None = None
+        """How often a running search calls its `on_info`; None: as `engine.search.mcts` says."""
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator)
@@ -180,7 +183,11 @@ class Engine:
         """
         board = self._board.copy()
         with self._thinking(board, limits, arrival_s, stop) as control:
-            return self._choose(board, control, on_info)
+            seen = what_is_seen(board, self.config.oversight, self._random)
+            result = self._choose(seen, control, on_info)
+            if seen is not board and board.n_empty and not _is_legal(board, result.point):
+                return self._choose(board, control, on_info)  # a stone stands there: look again
+            return result
 
     def nbest(
         self,
@@ -262,7 +269,8 @@ class Engine:
         return None if control is None else control.answer_s
 
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
-        return plan(limits, board.points - board.n_empty, board.points, self.config.overhead_ms)
+        stones = board.points - board.n_empty
+        return plan(limits, stones, board.points, self.config.overhead_ms, self._clock_params)
 
     @contextlib.contextmanager
     def _thinking(
@@ -285,6 +293,7 @@ class Engine:
             step_s=STEP_DECAY * self._step_s,
             stop=stop,
             early=early,
+            params=self._clock_params,
         )
         with self._lock:
             self._thinking_about = board
@@ -313,16 +322,15 @@ class Engine:
         """Answer without search where that is certain, else search; survive anything but a missing net."""
         if board.n_empty == 0:
             raise PositionError("the board is full")
-        slip = immediate and 0 < self.config.mistakes > self._random.random()
-        known = immediate_result(board) if immediate and not slip else None
+        known = immediate_result(board) if immediate else None
         if known is not None:
             return known
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
         search, evaluator = self._resources.search, self._resources.evaluator
+        if self.info_interval_s is not None:
+            search.info_interval_s = self.info_interval_s
         try:
-            if slip:
-                return first_sight(board, evaluator, self.config.temperature, self._random)
             result = search.search(board, evaluator, [control], on_info)
             if board.cell(result.point) != EMPTY:
                 raise EngineError(f"the search chose the taken point {result.point}")
@@ -334,7 +342,7 @@ class Engine:
         plies = self.config.temperature_plies
         if plies and board.ply >= plies:
             return result
-        return draw_move(result, self.config.temperature, self._random)
+        return draw_move(board, result, self.config.temperature, self._random)
 
     def _swap2_offer(
         self, limits: SearchLimits, arrival_s: float, stop: threading.Event
@@ -393,6 +401,10 @@ class Engine:
         """Give memory back. The engine cannot be used afterwards."""
         self.stop()
         self._resources.close()
+
+
+def _is_legal(board: Board, point: int) -> bool:
+    return board.cell(point) == EMPTY and not (board.to_move == 0 and board.is_forbidden(point))
 
 
 def _make_board(width: int, height: int, rule: int) -> Board:

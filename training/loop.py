@@ -20,38 +20,27 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from training import gate
-from training.checkpoint import CheckpointError, list_checkpoints
-from training.crew import Crew
-from training.evaluators import UNIFORM, save_weights
-from training.export import ExportError, Origin
-from training.learner import Learner
-from training.network import choose_device
-from training.records import write_atomically
-from training.run_config import RunConfig, worker_count
-from training.runlog import Display, RunLog
-from training.worker import recover_journals
+from training.crew.cores import worker_count
+from training.crew.crew import Crew
+from training.data.journal import recover_journals
+from training.export.card import Origin
+from training.export.export import ExportError
+from training.files.atomic import write_atomically
+from training.learn.checkpoint import CheckpointError, list_checkpoints
+from training.learn.learner import Learner
+from training.measure import gate
+from training.net.network import choose_device
+from training.play.evaluators import UNIFORM, save_weights
+from training.run.display import Display
+from training.run.log import RunLog
+from training.run.state import State, has_played_enough, read_state
+from training.settings.schema import RunConfig
 
 _CHUNK = 8  # batches between two looks at the stop flag
 _PRETRAIN_SAVE = 40 * _CHUNK  # batches between two checkpoints of pretraining
 _KEEP_NETS = 60  # exports kept besides the measured ones
-
-
-@dataclass(slots=True)
-class State:
-    """What a run remembers besides weights and records."""
-
-    cycle: int = 0
-    games: int = 0
-    positions: int = 0
-    elapsed_s: float = 0.0
-    measured_s: float = 0.0
-    net: str = UNIFORM
-    pretrained: bool = False
-    measured: list[str] = field(default_factory=list)
 
 
 class Run:
@@ -168,9 +157,8 @@ class Run:
         return min(1.0, self.elapsed_s() / (60 * self.config.minutes))
 
     def _over(self) -> bool:
-        over = bool(self.config.minutes) and self.elapsed_s() >= 60 * self.config.minutes
-        full = bool(self.config.total_positions) and self.state.positions >= self.config.total_positions
-        return over or full or self._stopped()
+        over = has_played_enough(self.config, self.state.positions, self.elapsed_s())
+        return over or self._stopped()
 
     def _cycle(self, crew: Crew) -> None:
         config, state = self.config, self.state
@@ -342,8 +330,7 @@ class Run:
                 path.unlink()
 
     def _read_state(self) -> State:
-        path = self.run_dir / "state.json"
-        state = State(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else State()
+        state = read_state(self.run_dir) or State()
         # A cycle that was killed half-way may have left shards; its name must not be used again.
         cycles = [int(p.name[:6]) for p in (self.run_dir / "records").glob("[0-9]*") if p.name[:6].isdigit()]
         state.cycle = max([state.cycle, *cycles])

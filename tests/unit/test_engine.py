@@ -22,6 +22,8 @@ EMPTY = 2
 NODES = SearchLimits(max_nodes=60)
 WIN = "h8a1i8a3j8a5k8a7"  # black wins at g8 or l8
 BLOCK = "a1h8a3i8a5j8g8k8"  # black has to play l8
+BESIDE = Board.from_stones(15, 15, 0, [(16, 0)])
+"""A stone beside the points of `candidates`."""
 
 
 class ManualClock:
@@ -499,21 +501,21 @@ def with_candidates(moves):
 def test_temperature_draws_by_visits():
     generator = random.Random(1)
     result = with_candidates(candidates(60, 30, 10, 0))
-    drawn = [draw_move(result, 1.0, generator).point for _ in range(2000)]
+    drawn = [draw_move(BESIDE, result, 1.0, generator).point for _ in range(2000)]
     assert drawn.count(0) / 2000 == pytest.approx(0.6, abs=0.05)
     assert drawn.count(2) / 2000 == pytest.approx(0.1, abs=0.03)
     assert drawn.count(3) == 0
-    assert {draw_move(result, 0.0, generator).point for _ in range(50)} == {0}
-    cold = [draw_move(result, 0.1, generator).point for _ in range(500)]
+    assert {draw_move(BESIDE, result, 0.0, generator).point for _ in range(50)} == {0}
+    cold = [draw_move(BESIDE, result, 0.1, generator).point for _ in range(500)]
     assert cold.count(0) > 490
 
 
 def test_temperature_avoids_lost_moves_and_keeps_wins():
     generator = random.Random(1)
     lost = with_candidates(candidates(90, 5, 5, proven="loss"))
-    assert 0 not in {draw_move(lost, 1.0, generator).point for _ in range(200)}
+    assert 0 not in {draw_move(BESIDE, lost, 1.0, generator).point for _ in range(200)}
     won = result_of(0, "", proven="win", distance=3)
-    assert draw_move(won, 1.0, generator) is won
+    assert draw_move(BESIDE, won, 1.0, generator) is won
 
 
 def test_no_simulations_play_the_first_choice_of_the_net(tmp_path):

@@ -7,8 +7,8 @@ With a margin only a window is computed: in each row the cells from the first to
 no farther than the margin, and so many more on each side. What the cells beyond it hold is taken from an empty board
 of that size under that rule, judged once (`lines_empty`) with what pooling adds in most positions, and moved with the
 position: by the difference between what a cell without stones or edges around it (`cell`) holds here and there. They
-make the border, take part in the pooling and get their logits so. Without a margin, with obstacles, or where it would
-save little, the window is the whole board and the border zero.
+make the border, take part in the pooling and get their logits so. Without a margin, with obstacles or few stones, or
+where it would save little, the window is the whole board and the border zero.
 
 The pointwise products are taken in floats, in 16 bits or in 8 (`bits`, `layout.h`). */
 #ifndef TENGEN_LINES_NET_H
@@ -45,22 +45,25 @@ static int lines_highest(uint32_t mask)
     return n;
 }
 
-/* Put the window around the stones; return whether it leaves out enough of a board without obstacles. */
+/* Put the window around the stones; return whether it leaves out enough of a board without obstacles.
+
+What pooling usually adds is a mean of positions with many stones; behind one or two stones it is far off. */
 static int lines_around(tengen_lines* net)
 {
     lines_window* w = &net->window;
     uint32_t stones[LINES_SIDE];
     uint16_t usable = 1;
-    int width = w->width, height = w->height, margin = net->margin, cells = 0, x, y;
+    int width = w->width, height = w->height, margin = net->margin, cells = 0, n_stones = 0, x, y;
     for (y = 0; y < height; y++) {
         const uint16_t* row = lines_digit(net, 0, y);
         stones[y] = 0;
         for (x = 0; x < width; x++) {
             stones[y] |= (uint32_t)(row[x] >> 1) << x;      /* 2 and 3 */
+            n_stones += row[x] >> 1;
             usable &= (uint16_t)(row[x] | row[x] >> 1);
         }
     }
-    if (!usable)
+    if (!usable || n_stones < LINES_FEW)
         return 0;
     w->left = w->top = LINES_SIDE;
     w->bottom = 0;

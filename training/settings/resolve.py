@@ -1,0 +1,98 @@
+"""The settings of a run: a recipe changed by `key=value` texts, and the file that keeps them with the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.encoding import FEATURE_VERSION
+from training.files.atomic import write_atomically
+from training.settings.schema import RunConfig
+from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
+
+
+def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+    """Return the settings of a run.
+
+    Args:
+        settings: of a recipe, or stored with a run that goes on.
+        overrides: `key=value` texts, keys dotted as in `play.gumbel.scale=0.2`, lists with commas.
+
+    Raises:
+        ConfigError: unknown key, or a value of the wrong kind.
+    """
+    mapping: dict[str, Any] = json.loads(json.dumps(settings))
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"expected key=value, not {text!r}")
+        _put(mapping, key.strip(), value.strip())
+    return from_mapping(RunConfig, mapping)
+
+
+def _put(mapping: dict[str, Any], key: str, text: str) -> None:
+    """Store a value given as text at a dotted key, converted to the type of that setting."""
+    kind: Any = RunConfig
+    names = key.split(".")
+    for i, name in enumerate(names):
+        known = {f.name for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
+        if name not in known:
+            raise ConfigError(f"unknown setting {key!r}; known here: {', '.join(sorted(known))}")
+        kind = typing.get_type_hints(kind)[name]
+        if i + 1 < len(names):
+            mapping = mapping.setdefault(name, {})
+    if dataclasses.is_dataclass(kind):
+        known = {f.name for f in dataclasses.fields(kind)}
+        raise ConfigError(f"{key!r} is a group of settings: {', '.join(sorted(known))}")
+    mapping[names[-1]] = _parse(kind, text, key)
+
+
+def _parse(kind: Any, text: str, key: str) -> Any:
+    if typing.get_origin(kind) is tuple:
+        item = typing.get_args(kind)[0]
+        return [_parse(item, part.strip(), key) for part in text.split(",") if part.strip()]
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if type(None) in options and text.lower() == "none":
+        return None
+    try:
+        if bool in options:
+            return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+        if int in options:
+            return int(text)
+        if float in options:
+            return float(text)
+    except (ValueError, KeyError):
+        raise ConfigError(f"{key} must be {kind_name(kind)}, not {text!r}") from None
+    return text
+
+
+def store_config(path: Path, preset: str, config: RunConfig) -> None:
+    """Write the resolved settings of a run and the name of what it was started with."""
+    data = {"preset": preset, "feature_version": FEATURE_VERSION, "config": to_mapping(config)}
+    write_atomically(path, json.dumps(data, indent=1).encode())
+
+
+def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
+    """Return preset and settings of a run that was started before; None for a new one.
+
+    Raises:
+        ConfigError: the file is damaged, or the run belongs to another feature version.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found, preset, config = data["feature_version"], data["preset"], data["config"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"{path} is damaged ({error}); choose another run directory") from error
+    if found != FEATURE_VERSION:
+        raise ConfigError(
+            f"{path.parent} was started with feature version {found}, this program has {FEATURE_VERSION}: "
+            "start a new run directory"
+        )
+    return preset, config

@@ -1,0 +1,381 @@
+"""Every setting of a training run: unit, default, where the default comes from, and the file that reads it.
+
+"Prototype" is the one of this training, one core-hour on 15x15 freestyle; `training/RUNS.md` has the runs
+that later values come from. The recipes in `training/recipes` say what differs from these defaults.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from engine.search.params import SearchParams
+from training.settings.field import setting
+from training.settings.values import ConfigError, weighted, weighted_rule
+
+_NETWORK, _LOSSES, _LEARNER = "net/network.py", "learn/losses.py", "learn/learner.py"
+_WINDOW, _GAME, _GUMBEL = "data/window.py", "play/game.py", "play/gumbel.py"
+_GATE, _LOOP, _HERE = "measure/gate.py", "loop.py", "settings/schema.py"
+_PROTOTYPE = "tuned: prototype"
+
+
+@dataclass(frozen=True, slots=True)
+class NetConfig:
+    """Shape of a net."""
+
+    kind: str = setting(
+        "tower", "`tower`, a residual tower; `lines`, a table of lines with light blocks, better on a CPU",
+        _NETWORK,
+    )  # fmt: skip
+    blocks: int = setting(
+        4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in a line net", _NETWORK,
+        "blocks",
+    )  # fmt: skip
+    channels: int = setting(64, "of the trunk", _NETWORK, "channels")
+    line_hidden: int = setting(
+        128, "hidden units of the dense net that fills the table of a line net", _NETWORK, "units"
+    )
+    pool_block: int | None = setting(
+        None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
+        "blocks from the first",
+    )  # fmt: skip
+    policy_channels: int = setting(32, "of the 1x1 convolution before the policy", _NETWORK, "channels")
+    value_channels: int = setting(32, "of the 1x1 convolution before the value", _NETWORK, "channels")
+    value_hidden: int = setting(64, "width of the dense layer before the WDL logits", _NETWORK, "units")
+
+    @property
+    def pooled(self) -> int:
+        """Index of the block with global pooling, -1 for none."""
+        return self.blocks // 2 if self.pool_block is None else self.pool_block
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("tower", "lines"):
+            raise ConfigError(f"the kind of a net must be tower or lines, not {self.kind!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class LossConfig:
+    """Weights of the parts of the loss and the mix of the value target."""
+
+    value: float = setting(1.0, "of the WDL cross entropy; the policy's is 1", _LOSSES, "weight")
+    reply: float = setting(0.15, "of the head that foretells the opponent's reply", _LOSSES, "weight")
+    soft: float = setting(
+        1.0, "of the soft-policy head, whose target is the policy target to the power `soft_power`", _LOSSES,
+        "weight",
+    )  # fmt: skip
+    soft_power: float = setting(0.25, "below 1 flattens the target of the soft-policy head", _LOSSES, "power")
+    root_mix: float = setting(
+        0.25, "of the searched root WDL in the value target, the rest is the result", _LOSSES, "share",
+        _PROTOTYPE,
+    )  # fmt: skip
+    root_power: float = setting(
+        1.0,
+        "the searched WDL enters to this power, normalised. A search reports the mean of all that it looked "
+        "at, bad moves included; above 1 makes up for that",
+        _LOSSES, "power",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.root_mix <= 1 or not 0 < self.root_power < math.inf:
+            raise ConfigError("root_mix or root_power out of range")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerConfig:
+    """How the learner works."""
+
+    net: NetConfig = field(default_factory=NetConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    batch: int = setting(256, "in a batch", _LEARNER, "positions")
+    lr: float = setting(
+        2e-3, "peak learning rate of AdamW; a line net bears four times as much", _LEARNER, "a step",
+        "tuned: prototype, a tower of 2x32",
+    )  # fmt: skip
+    schedule: str = setting(
+        "cosine",
+        "`constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the published "
+        "gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every` batches ago, to "
+        "stay near `kl_target`)",
+        _LEARNER,
+    )
+    total_batches: int = setting(
+        0, "length of the schedule when nobody tells the learner its progress; 0: the peak rate", _LEARNER,
+        "batches",
+    )  # fmt: skip
+    kl_target: float = setting(0.02, "that the policy should move by (`kl` only)", _LEARNER, "nats")
+    kl_every: int = setting(20, "between two looks at that (`kl` only)", _LEARNER, "batches")
+    warmup: int = setting(100, "of linear warm-up", _LEARNER, "batches")
+    weight_decay: float = setting(
+        0.01, "AdamW decay of convolution and dense weights (gains and biases have none)", _LEARNER, "a step"
+    )
+    clip: float = setting(2.0, "largest norm of the gradient", _LEARNER, "norm")
+    freeze_norm: float = setting(
+        0.8,
+        "of the way after which normalisation keeps its statistics, so that the net trains as it will be "
+        "used; 1: never",
+        _LEARNER, "share",
+    )  # fmt: skip
+    ema: float = setting(
+        0.998, "decay of the averaged weights, which are the exported ones", _LEARNER, "a batch"
+    )
+    reuse: float = setting(
+        6.0, "how often a position may be used on average", _LEARNER, "times", _PROTOTYPE
+    )
+    window_share: float = setting(
+        0.6, "of all positions seen, the newest, that batches are drawn from", _WINDOW, "share", _PROTOTYPE
+    )
+    window_min: int = setting(
+        20_000, "in the window at least, summed over board sizes; with fewer nothing is learned", _WINDOW,
+        "positions",
+    )  # fmt: skip
+    window_max: int = setting(
+        2_000_000, "in the window at most, summed over board sizes", _WINDOW, "positions"
+    )
+    surprise: float = setting(
+        0.5, "of the sampling weight that goes by KL(target || prior); 0 draws evenly", _WINDOW, "share"
+    )
+    fast_weight: float = setting(
+        0.0, "in sampling, of a position without policy target (fast search), for its value", _WINDOW,
+        "weight",
+    )  # fmt: skip
+    rules: tuple[str, ...] = setting(
+        (), "in sampling: each a rule code with `:weight` behind it; 1 for those not named", _HERE, "weights"
+    )
+    bf16: bool | None = setting(
+        None,
+        "bfloat16 autocast; none: where the processor or GPU computes in it (on others it is ten times "
+        "slower than float32)",
+        _LEARNER,
+    )
+    threads: int = setting(1, "of torch on the CPU; 0 leaves torch's choice", _LEARNER, "threads")
+    keep_checkpoints: int = setting(3, "kept, the newest", _LEARNER, "checkpoints")
+    seed: int = setting(1, "of weights, order and augmentation", _LEARNER, "any whole number")
+
+    def __post_init__(self) -> None:
+        if self.schedule not in ("constant", "cosine", "step", "kl"):
+            raise ConfigError(f"schedule must be constant, cosine, step or kl, not {self.schedule!r}")
+        if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
+            raise ConfigError("batch, reuse, window_share or ema out of range")
+        self.rule_weights()
+
+    def rule_weights(self) -> dict[int, float]:
+        """Return the sampling weights of the rules named in `rules`."""
+        return dict(weighted_rule(text) for text in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class GumbelParams:
+    """Settings of the root search."""
+
+    considered: int = setting(16, "that sequential halving begins with", _GUMBEL, "moves")
+    scale: float = setting(
+        0.3, "factor of sigma", _GUMBEL, "logits a unit of q and visit", "tuned: prototype, .681 against 0.1"
+    )
+    offset: float = setting(50.0, "of sigma, added to the visits of the most visited move", _GUMBEL, "visits")
+    noise: float = setting(1.0, "of the Gumbel noise; 0 plays the best move found", _GUMBEL, "weight")
+    dirichlet: float = setting(
+        0.1,
+        "of Dirichlet noise in the priors that the considered moves are drawn by, so that moves the policy "
+        "has forgotten are searched now and then. Targets see it in the values found",
+        _GUMBEL, "share",
+    )  # fmt: skip
+    dirichlet_total: float = setting(
+        10.83, "sum of its concentration over all legal moves", _GUMBEL, "concentration",
+        "derived: 0.03 a move of a 19x19 board, as usual in the field",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningConfig:
+    """How games begin: some stones near the centre, then some drawn from the net's policy."""
+
+    max_stones: int = setting(
+        8, "a game begins with 0 to this many (fewer on small boards)", _GAME, "stones"
+    )
+    spread: int = setting(3, "from the centre at most, for the first ones", _GAME, "cells")
+    free_stones: int = setting(3, "drawn without the net at most", _GAME, "stones")
+    temperature: float = setting(1.2, "of the policy that the others are drawn from", _GAME, "temperature")
+    max_value: float = setting(
+        0.35,
+        "openings with a larger |win - loss| for the side to move, by the net or after the first search, are "
+        "rejected",
+        _GAME, "win - loss",
+    )  # fmt: skip
+    tries: int = setting(
+        10, "after so many rejections in a row only solved positions are rejected", _GAME, "openings"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlayConfig:
+    """How self-play searches and moves."""
+
+    simulations: int = setting(32, "of a full search, which makes a policy target", _GAME, "simulations")
+    fast_simulations: int = setting(12, "of a fast search, which only makes a move", _GAME, "simulations")
+    full_share: float = setting(
+        0.75, "of moves that get a full search (playout cap randomisation)", _GAME, "share"
+    )
+    fast_considered: int = setting(
+        8, "that sequential halving begins with in a fast search", _GAME, "moves"
+    )
+    gumbel: GumbelParams = field(default_factory=GumbelParams)
+    reuse_tree: bool = setting(True, "keep the subtree of the move played", _GAME)
+    root_vcf_nodes: int = setting(
+        500, "of the solver at every root, for wins by fours; a win ends the game", _GAME, "nodes"
+    )
+    root_vct_nodes: int = setting(
+        10_000,
+        "the same for wins by fours and threes, so that the values of quiet moves are learned from games "
+        "that end as soon as the solver can end them",
+        _GAME, "nodes", "tuned: games of r2 (docs/training.md)",
+    )  # fmt: skip
+    leaf_vcf_nodes: int = setting(60, "of the solver at leaves", _HERE, "nodes")
+    policy_temperature: float = setting(1.1, "of the net's priors; above 1 flattens", _HERE, "temperature")
+    max_ply_share: float = setting(
+        1.0, "of the board; longer games are cut and drawn", _GAME, "share"
+    )
+    tree_bytes: int = setting(4 << 20, "memory of one tree", _GAME, "bytes")
+    opening: OpeningConfig = field(default_factory=OpeningConfig)
+
+    def search_params(self) -> SearchParams:
+        """Return the settings of the tree."""
+        return SearchParams(
+            leaf_vcf_nodes=self.leaf_vcf_nodes, policy_temperature=self.policy_temperature, minimax_share=0.0
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """What is played: weights of (width, height) and of rules."""
+
+    sizes: tuple[tuple[int, int, float], ...]
+    rules: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationConfig:
+    """How nets are measured while training goes on."""
+
+    every_minutes: float = setting(10.0, "of training between two measurements", _LOOP, "minutes")
+    size: int = setting(
+        15, "of the games against the best net, which decide promotion", _GATE, "cells a side"
+    )
+    rule: int = setting(0, "of those games", _GATE, "rule code")
+    pairs: int = setting(32, "against the best net", _GATE, "pairs of games")
+    yardstick_pairs: int = setting(10, "against each opponent that is not a net", _GATE, "pairs of games")
+    simulations: int = setting(
+        64, "a move, of both sides; 1 plays the net's first choice", _GATE, "simulations"
+    )
+    leaf_vcf_nodes: int = setting(60, "of the solver at leaves, of both sides", _GATE, "nodes")
+    threshold: float = setting(0.5, "a candidate is promoted from this one on", _LOOP, "score")
+    sizes: tuple[int, ...] = setting((9, 15), "of the games against `yardsticks`", _GATE, "cells a side")
+    yardsticks: tuple[str, ...] = setting(
+        ("random", "rollouts:1000", "uniform", "tactical"),
+        "`random`, `rollouts:N`, `uniform`, `tactical`; each is dropped when beaten twice by 98 %", _GATE,
+        "names",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StartConfig:
+    """What a run of a recipe begins with: recipes of other runs, as files seen from its folder."""
+
+    weights: tuple[str, ...] = setting(
+        (), "mean of their weights; `=SHARE` behind a name that weighs differently", "settings/recipes.py",
+        "recipes",
+    )  # fmt: skip
+    records: tuple[str, ...] = setting((), "their games, oldest first", "settings/recipes.py", "recipes")
+    records_positions: int = setting(
+        0, "of these games at most, about, the newest; 0: all", "selfplay.py", "positions"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything that decides a run."""
+
+    seed: int = setting(1, "of all games, those of measurements too", _LOOP, "any whole number")
+    minutes: float = setting(
+        60.0, "length of the run, resumed parts together; 0: until stopped", _LOOP, "minutes"
+    )
+    device: str = setting("auto", "`auto`, `cpu` or `cuda`, of self-play and learner", _LOOP)
+    workers: int = setting(
+        0, "self-play processes; 0: one a core; with a GPU one for two cores, at least four", "crew/cores.py",
+        "processes",
+    )  # fmt: skip
+    games: int = setting(32, "in flight of each board size in each worker", _LOOP, "games")
+    precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
+    sizes: tuple[str, ...] = setting(
+        ("15:5", "20:2", "9", "11", "13", "17"),
+        "boards, each `N` or `WxH`, with `:weight` behind it (share of positions, default 1)", _HERE,
+        "cells a side",
+    )  # fmt: skip
+    rules: tuple[str, ...] = setting(
+        ("0:3", "1:2", "4:2", "8", "9"), "each a rule code, with `:weight` (share of games, default 1)",
+        _HERE, "rule codes",
+    )  # fmt: skip
+    small_sizes: tuple[str, ...] = setting(
+        (), "boards of the first `small_share` of the run", _HERE, "cells a side"
+    )
+    small_share: float = setting(0.0, "of the run's time; 0 switches small boards off", _LOOP, "share")
+    cycle_positions: int = setting(
+        8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
+    )
+    self_play_net: str = setting(
+        "latest", "`latest` plays with every export, `best` only with promoted ones", _LOOP
+    )
+    total_positions: int = setting(
+        0,
+        "the run also ends after so many positions, and its learning rate follows their count instead of the "
+        "time; 0: `minutes` decides. Such a run repeats itself game by game, like one with a constant rate",
+        _LOOP, "positions",
+    )  # fmt: skip
+    pretrain_samples: int = setting(
+        0,
+        "before its first game the run learns from so many samples of the records it was given by "
+        "`--records`, with a learning rate that falls to its end; 0: none",
+        _LOOP, "samples",
+    )  # fmt: skip
+    play: PlayConfig = field(default_factory=PlayConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise ConfigError(f"device must be auto, cpu or cuda, not {self.device!r}")
+        if self.precision not in ("int8", "fp32"):
+            raise ConfigError(f"precision must be int8 or fp32, not {self.precision!r}")
+        if self.self_play_net not in ("latest", "best"):
+            raise ConfigError(f"self_play_net must be latest or best, not {self.self_play_net!r}")
+        if self.workers < 0 or self.games < 1 or self.cycle_positions < 1 or self.minutes < 0:
+            raise ConfigError("workers, games, cycle_positions or minutes out of range")
+        if self.pretrain_samples < 0 or self.total_positions < 0:
+            raise ConfigError("pretrain_samples or total_positions out of range")
+        if self.play.simulations < 1 or not 0 <= self.play.full_share <= 1:
+            raise ConfigError("play.simulations or play.full_share out of range")
+        self.mix(False)
+        if self.small_share:
+            self.mix(True)
+
+    def mix(self, small: bool) -> Mix:
+        """Return what is played, at first (`small`) or later."""
+        sizes = self.small_sizes if small else self.sizes
+        return Mix(tuple(_size(text) for text in sizes), tuple(weighted_rule(text) for text in self.rules))
+
+    def side_range(self) -> tuple[int, int]:
+        """Return the shortest and the longest side of all boards that are played, in cells."""
+        sizes = self.mix(False).sizes + (self.mix(True).sizes if self.small_share else ())
+        sides = [side for width, height, _ in sizes for side in (width, height)]
+        return min(sides), max(sides)
+
+
+def _size(text: str) -> tuple[int, int, float]:
+    name, weight = weighted(text, "size")
+    width, _, height = name.partition("x")
+    try:
+        w, h = int(width), int(height or width)
+    except ValueError:
+        raise ConfigError(f"size {text!r} must be N or WxH") from None
+    if not (5 <= w <= 22 and 5 <= h <= 22):
+        raise ConfigError(f"size {text!r}: boards have 5 to 22 cells a side")
+    return w, h, weight
