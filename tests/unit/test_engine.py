@@ -238,6 +238,16 @@ def test_positions_of_the_official_tester(rule, moves, good, bad):
     assert point not in parse_moves(bad, 15, 15)
 
 
+def test_fallback_wins_before_it_blocks():
+    board = Board(15, 15)
+    for point in parse_moves("h8a1i8a2j8a3k8a4", 15, 15):
+        board.place(point)
+    wins = set(parse_moves("g8l8", 15, 15))
+    assert fallback_point(board) in wins and immediate_result(board).point in wins
+    board.place(224)  # black leaves it; white has a five of its own, and black threatens two
+    assert fallback_point(board) == parse_moves("a5", 15, 15)[0]
+
+
 def test_fallback_blocks_and_prefers_near_points():
     board = Board(15, 15)
     for point in parse_moves(BLOCK, 15, 15):
