@@ -238,6 +238,32 @@ def test_positions_of_the_official_tester(rule, moves, good, bad):
     assert point not in parse_moves(bad, 15, 15)
 
 
+def test_a_forced_block_is_not_played_at_once_where_black_may_not():
+    stones = [(point, 0) for point in parse_moves("h5h6h7h9h10m8", 15, 15)]
+    stones += [(point, 1) for point in parse_moves("i8j8k8l8", 15, 15)]
+    for rule, at_once in ((Rule.FREESTYLE, "own five"), (Rule.STANDARD, "forced block"), (Rule.RENJU, None)):
+        board = Board.from_stones(15, 15, rule, stones)
+        board.set_to_move(0)
+        found = immediate_result(board)
+        assert (found.stop_reason if found else None) == at_once
+
+
+@pytest.mark.parametrize(("width", "height"), [(15, 15), (20, 15), (5, 22), (8, 6)])
+def test_an_empty_board_is_begun_in_its_middle(width, height):
+    point = immediate_result(Board(width, height)).point
+    assert (point % width, point // width) == (width // 2, height // 2)
+
+
+def test_fallback_wins_before_it_blocks():
+    board = Board(15, 15)
+    for point in parse_moves("h8a1i8a2j8a3k8a4", 15, 15):
+        board.place(point)
+    wins = set(parse_moves("g8l8", 15, 15))
+    assert fallback_point(board) in wins and immediate_result(board).point in wins
+    board.place(224)  # black leaves it; white has a five of its own, and black threatens two
+    assert fallback_point(board) == parse_moves("a5", 15, 15)[0]
+
+
 def test_fallback_blocks_and_prefers_near_points():
     board = Board(15, 15)
     for point in parse_moves(BLOCK, 15, 15):
