@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         engine = Engine(
             EngineConfig(net=args.net, seed=args.seed), log=lambda line: print(line, file=sys.stderr)
         )
-        engine.new_game(width, height, int(args.rule))
+        engine.new_game(width, height, args.rule)
         rng = random.Random(args.seed)
         found = balanced_openings(engine, rng, args.stones, args.count, args.simulations, args.most)
         engine.close()

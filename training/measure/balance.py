@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 
 from engine.engine import Engine
+from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.play.openings import random_opening
 
@@ -38,7 +39,7 @@ def balanced_openings(
     found: list[tuple[int, ...]] = []
     while len(found) < count:
         points = random_opening(rng, board.width, board.height, board.rule, stones)
-        engine.new_game(board.width, board.height, board.rule)
+        engine.new_game(board.width, board.height, Rule(board.rule))
         engine.set_position([(p, i & 1) for i, p in enumerate(points)], stones & 1)
         first = simulations // FIRST_SHARE
         if points not in found and (first < 1 or level(first, 2 * most)) and level(simulations, most):

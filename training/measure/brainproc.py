@@ -82,7 +82,8 @@ class BrainProcess:
         answer = self._answer(deadline_s)
         if answer is None or answer.strip().upper() != "OK":
             raise BrainFailureError("start", f"START was answered by {answer!r}")
-        info = {"rule": rule, "timeout_match": self.limits.match_ms, "max_memory": self.limits.max_memory}
+        info: dict[str, int | str] = {"rule": rule, "timeout_match": self.limits.match_ms}
+        info["max_memory"] = self.limits.max_memory
         info |= {"game_type": 1, "folder": self._folder.name}
         if self.limits.turn_ms is not None:
             info["timeout_turn"] = self.limits.turn_ms

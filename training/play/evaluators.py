@@ -87,7 +87,8 @@ class TorchEvaluator:
         self.name = stored["net_id"]
         network = Network(from_mapping(NetConfig, stored["config"]))
         network.load_state_dict(stored["weights"])
-        self._network = network.to(self._device, memory_format=torch.channels_last).eval()
+        self._network = network.to(self._device).eval()
+        self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         for parameter in self._network.parameters():
             parameter.requires_grad_(False)
 
