@@ -31,7 +31,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "simulations": (0, 2**31 - 1),
     "temperature": (0, 10),
     "temperature_plies": (0, 484),
-    "mistakes": (0, 1),
+    "oversight": (0, 1),
     "level": (WEAKEST, STRONGEST),
 }
 """Least and greatest value of each number (derived: far beyond what could be of use)."""
@@ -46,6 +46,8 @@ class EngineConfig:
 
     net: str = "default"
     """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net), "hashed" (for tests)."""
+    lines: str | None = None
+    """Loops that line nets run on: "plain", "avx2" or "avx512"; None: the fastest that the processor has."""
     seed: int | None = None
     """Seed of everything random; None draws one from the system, so that games differ."""
     threads: int = 1
@@ -67,11 +69,11 @@ class EngineConfig:
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0
     """How many plies of a game the temperature lasts; 0 means all of them."""
-    mistakes: float = 0.0
-    """Chance that a move is played at first sight: drawn from the net's priors, temperature at least 1,
-    fives and blocks not looked for. For weak play; 0 to 1."""
+    oversight: float = 0.0
+    """Chance to overlook a stone that is far from the last two moves; nearer ones are overlooked less often.
+    For weak play; 0 to 1."""
     level: int | None = None
-    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, mistakes and solver as
+    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, oversight and solver as
     `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
@@ -174,20 +176,32 @@ def convert(key: str, value: object, kind: typing.Any) -> typing.Any:
     raise ConfigError(f"{key} needs {names}, not {text!r}")
 
 
+def _read_toml(path: Path) -> dict[str, object]:
+    """Read a configuration file in UTF-8, or in UTF-16 with a mark as some editors of Windows write it.
+
+    Raises:
+        ConfigError: it cannot be read, or holds what `EngineConfig.from_mapping` refuses; names the file.
+    """
+    import codecs
+    import tomllib
+
+    try:
+        raw = path.read_bytes()
+        is_utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        mapping = tomllib.loads(raw.decode("utf-16" if is_utf16 else "utf-8-sig"))
+        EngineConfig.from_mapping(mapping)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
+    return mapping
+
+
 def load_config(path: Path | str | None = None, settings: typing.Iterable[str] = ()) -> EngineConfig:
     """Read a TOML file and `key=value` texts (which win) into a configuration.
 
     Raises:
         ConfigError: the file cannot be read, a text has no `=`, or a key or value is refused.
     """
-    mapping: dict[str, object] = {}
-    if path is not None:
-        import tomllib
-
-        try:
-            mapping.update(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
+    mapping = {} if path is None else _read_toml(Path(path))
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:

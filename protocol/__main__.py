@@ -181,8 +181,8 @@ def _board_engine(arguments: Sequence[str]) -> int:
 
 
 def _self_check(options: Options) -> int:
+    from engine.commands.selfcheck import run
     from engine.errors import EngineError
-    from engine.selfcheck import run
 
     try:
         print(f"Tengen {__version__}, Python {sys.version.split()[0]}, {sys.platform}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine import Rule, SearchLimits
+from engine.position import Stones
 
 if TYPE_CHECKING:
     from engine import SearchResult
@@ -18,16 +19,17 @@ Points = tuple[int, ...] | Literal["SWAP"]
 """Points to put, oldest first; SWAP only in the swap2 opening."""
 
 
-Stones = tuple[tuple[int, int], ...]
-"""(point, colour), oldest first, as in `Engine.set_position`."""
-
-
 class Form(Protocol):
     """How the answer to a question is written, which depends on who asked it and how."""
 
     @property
     def awaited(self) -> bool:
         """Whether Yixin-Board does nothing before this answer, so that it must come in any case."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether the question is about stones of its own, so that it outlives a START of the same size and a
+        YXBOARD, which Yixin-Board sends meanwhile to ask for forbidden points."""
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Put an answer into words.
@@ -69,6 +71,8 @@ class Said:
     """The point on which the brain puts a stone of the side to move."""
     then: Ask | None = None
     """What has to be asked before the answer is complete."""
+    remarks: bool = True
+    """Whether the search behind it says something about the answer."""
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import __version__
 from protocol.notation import Notation
-from protocol.position import MAX_SIDE, MIN_SIDE
 from protocol.text import clean, error, message
 
 if TYPE_CHECKING:
@@ -80,13 +80,14 @@ def _messages(parts: Sequence[str], line: str, *, narrow: bool) -> list[str]:
 
 
 def best_list(result: SearchResult, notation: Notation, n: int) -> list[str]:
-    """Return a MESSAGE for each of the n best moves."""
+    """Return a MESSAGE for each of the n best moves, as far as the search has looked at them."""
+    known = [move for i, move in enumerate(result.candidates) if i == 0 or move.visits or move.proven]
     lines = [
         message(
             f"best {rank} {notation.name(move.point)} winrate {50 + 50 * move.q:.1f} n {move.visits} "
             f"{verdict(move.proven, move.distance)} pv {notation.names(move.pv[:12])}"
         )
-        for rank, move in enumerate(result.candidates[:n], 1)
+        for rank, move in enumerate(known[:n], 1)
     ]
     return [line for line in lines if line]
 

@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Callable
 
 from engine import SearchLimits
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import commands as c
 from protocol import questions, replies
 from protocol.job import Outcome, Progress, Thinker
-from protocol.position import MAX_SIDE, MIN_SIDE, BoardFault, from_board
+from protocol.position import BoardFault, from_board
 from protocol.settings import Dialect
 from protocol.table import Table
 from protocol.text import error, message, unknown
@@ -179,7 +180,8 @@ class Session:
             self._thinking.relimit()
 
     def _start(self, start: c.Start) -> None:
-        self._cancel()
+        if not self._thinking.stands(start.width, start.height):
+            self._cancel()
         if not (MIN_SIDE <= start.width <= MAX_SIDE and MIN_SIDE <= start.height <= MAX_SIDE):
             self._send(replies.bad_size(start.width, start.height))
             return
@@ -240,9 +242,11 @@ class Session:
         if self._table.position is None:
             self._refuse(board, "BOARD before START")
             return
-        self._cancel()
+        names = self._table.names
+        if not (board.silent and self._thinking.stands(names.width, names.height)):
+            self._cancel()
         try:
-            self._table.position = from_board(self._table.names, board.stones, board.fault)
+            self._table.position = from_board(names, board.stones, board.fault)
         except BoardFault as fault:
             self._refuse(board, str(fault))
             return

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine import SearchLimits
+from engine.position import Stones
+from engine.rules._board import OBSTACLE
 from protocol import questions, replies
 from protocol.answers import allowed, any_point, describe, fits, without_search
 from protocol.forms import line_of
-from protocol.job import Ask, Job, Outcome, Points, Progress, Stones, Thinker
-from protocol.position import OBSTACLE
+from protocol.job import Ask, Job, Outcome, Points, Progress, Thinker
 from protocol.table import Table
 from protocol.text import error
 
@@ -81,6 +82,15 @@ class Thinking:
         self._ask = ask
         self.job = self._table.job(ask, since_s, self._table.limits(ask))
         self._thinker.start(self.job)
+
+    def stands(self, width: int, height: int) -> bool:
+        """Return whether a question is thought about that has nothing to do with the stones on the board.
+
+        Args:
+            width, height: of the board that comes next.
+        """
+        job = self.job
+        return job is not None and job.form.stands and (job.width, job.height) == (width, height)
 
     def relimit(self) -> None:
         """Tell the search the limits that INFO has set meanwhile."""
@@ -182,10 +192,15 @@ class Thinking:
             return False
         self.job = None
         self._table.settings.used(self._thinker.now_s() - job.arrival_s)
-        self.begin(replace(self._ask, stones=job.stones + obstacles), self._thinker.now_s())
-        if job.stop.is_set():
-            self._thinker.hurry()
+        self._begin_next(replace(self._ask, stones=job.stones + obstacles), job)
         return True
+
+    def _begin_next(self, ask: Ask, job: Job) -> None:
+        """Go on from one search to the next one for the same answer; a stop holds for both."""
+        stopped = job.stop.is_set()  # beginning sets it for the job before
+        self.begin(ask, self._thinker.now_s())
+        if stopped:
+            self._thinker.hurry()
 
     def progress(self, progress: Progress) -> None:
         """Show how a search goes, if the manager wants to see it."""
@@ -221,11 +236,10 @@ class Thinking:
         self._table.settings.used(self._thinker.now_s() - job.arrival_s)
         said = job.form.say(job, points, result, self._table.names)
         if said.then is not None:
-            self.begin(said.then, self._thinker.now_s())
-            if job.stop.is_set():
-                self._thinker.hurry()
+            self._begin_next(said.then, job)
             return
-        for line in describe(job, result, self._table.names, self._log, narrow=self._table.yixin):
+        told = result if said.remarks else None
+        for line in describe(job, told, self._table.names, self._log, narrow=self._table.yixin):
             self._send(line)
         if said.placed is not None:
             self._table.place(said.placed)

@@ -21,8 +21,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.commands.options import parse_rule, parse_size
 from engine.errors import EngineError
-from engine.options import parse_rule, parse_size
 from training.measure.balance import BalanceConfig, Judge, OpeningList, level_openings
 from training.play.openings import OpeningError
 

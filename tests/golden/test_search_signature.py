@@ -9,7 +9,7 @@ import dataclasses
 
 import pytest
 
-from engine.bench import signature_of_game
+from engine.commands.bench import signature_of_game
 from engine.evaluator.base import KERNEL_HASHED, KERNEL_UNIFORM
 from engine.positions import read_position
 from engine.rules._board import Board

@@ -1,3 +1,4 @@
+import codecs
 import dataclasses
 import math
 
@@ -43,7 +44,7 @@ def test_defaults():
         ("simulations=-1", "simulations must be from 0"),
         ("temperature_plies=-1", "temperature_plies must be from 0"),
         ("overhead_ms=" + "9" * 400, "overhead_ms must be from 0"),
-        ("mistakes=inf", "mistakes must be from 0 to 1, not inf"),
+        ("oversight=inf", "oversight must be from 0 to 1, not inf"),
         ("search=x", "unknown configuration key 'search'"),
         ("verbose", "expected key=value"),
     ],
@@ -64,6 +65,41 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_errors_are_one_family():
     assert issubclass(ConfigError, EngineError) and issubclass(ConfigError, ValueError)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_editors_of_windows_write_what_is_read(tmp_path, encoding, line_end):
+    path = tmp_path / "tengen.toml"
+    path.write_bytes(f"# Stärke{line_end}level = 3{line_end}".encode(encoding))
+    assert load_config(path).level == 3
+
+
+def test_either_order_of_bytes_is_read(tmp_path):
+    path = tmp_path / "tengen.toml"
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        path.write_bytes(mark + "overhead_ms = 250".encode(encoding))
+        assert load_config(path).overhead_ms == 250
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"level =",
+        b"level = 11",
+        b"levle = 3",
+        b"\xff\xfel",
+        b"\xef\xbb\xbflevel = \xff",
+        b"l\0e\0v\0",
+        b"[level]",
+    ],
+)
+def test_a_broken_file_is_one_error_that_names_it(tmp_path, content):
+    path = tmp_path / "tengen.toml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"tengen\.toml") as refusal:
+        load_config(path, ["level=3"])
+    assert "\n" not in str(refusal.value)
 
 
 def test_every_search_parameter_has_a_range_with_its_default_inside():

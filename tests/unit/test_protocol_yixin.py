@@ -349,6 +349,22 @@ def test_soosorv_is_answered_also_where_the_search_fails(question: str) -> None:
     assert lines and all(line.startswith("MESSAGE SOOSORV ") for line in lines)
 
 
+def test_soosorv_outlives_the_question_for_forbidden_points() -> None:
+    """The board asks for them right after step 6; another board or a move to make drops the question."""
+    talk = board()
+    talk.say(f"info rule 2\nyxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\ndone")
+    asked = talk.job.token
+    assert talk.say(position("7,7", "6,7", word="yxboard") + "\nyxshowforbid") == ["OK", "FORBID ."]
+    assert talk.session.thinking and talk.job.token == asked
+    assert soosorv(talk.answer(0)) == ["MOVE5C 0 0"]
+    for next_line in ("start 20 20", position("7,7"), "restart"):
+        talk.say(f"start 15 15\nyxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\ndone")
+        asked = talk.job.token
+        talk.say(next_line)
+        talk.session.finished(Outcome(asked, (0,)))
+        assert soosorv(talk.take()) == []
+
+
 def test_soosorv_with_other_stones_is_an_error() -> None:
     talk = board()
     assert talk.say("yxsoosorvstep2\n7,7\ndone") == ["ERROR YXSOOSORVSTEP2 needs 3 stones, not 1"]
@@ -394,6 +410,13 @@ def test_balance_two_is_one_line_of_which_the_board_plays_the_first() -> None:
     assert talk.job.stones[2:] == ((16, 0), (5, 1))
 
 
+def test_both_searches_of_a_balance_have_their_time() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0")
+    talk.answer(0, result(0, candidates=(valued(0, 0.0),)))
+    assert talk.session.thinking and talk.thinker.hurried == 0 and not talk.job.stop.is_set()
+
+
 def test_stop_holds_for_both_searches_of_a_balance() -> None:
     talk = board()
     talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0\nyxstop")
@@ -410,6 +433,14 @@ def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
     lines = talk.answer(0, result(0, candidates=found))
     assert talk.job.n >= 225 and moves(lines) == ["0,0"]
     assert sum(line.startswith("MESSAGE best ") for line in lines) == 20
+
+
+def test_moves_that_were_not_looked_at_are_not_listed() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard") + "\nyxnbest 5")
+    found = (move(0, 9), move(1, 3), move(2, 0), move(3, 0, "loss"))
+    lines = talk.answer(0, result(0, candidates=found))
+    assert [line.split()[3] for line in lines if line.startswith("MESSAGE best ")] == ["a15", "b15", "d15"]
 
 
 def test_blocked_points_are_not_played_until_they_are_given_back() -> None:

@@ -1,9 +1,10 @@
-"""The settings of a run: presets, `key=value` overrides, the file in its directory."""
+"""The settings of a run: a recipe changed by `key=value` texts, and the file that keeps them with the run."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -12,49 +13,25 @@ from typing import Any
 
 from engine.encoding import FEATURE_VERSION
 from training.files.atomic import write_atomically
+from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded
 from training.settings.schema import RunConfig
-from training.settings.values import ConfigError, from_mapping, to_mapping
+from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "smoke": {
-        "minutes": 2.0, "workers": 1, "games": 24, "sizes": ("7",), "rules": ("0",), "cycle_positions": 1500,
-        "play": {"simulations": 16, "root_vcf_nodes": 100, "root_vct_nodes": 500, "leaf_vcf_nodes": 0,
-                 "opening": {"max_stones": 3, "free_stones": 3}},
-        "learner": {"net": {"blocks": 1, "channels": 16}, "batch": 64, "window_min": 2000, "warmup": 20},
-        "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,
-                       "simulations": 1, "leaf_vcf_nodes": 0, "yardsticks": ("random",)},
-    },
-    "laptop": {
-        "games": 24,
-        "play": {"simulations": 64, "fast_simulations": 16, "full_share": 0.5, "root_vct_nodes": 3000},
-        "learner": {"net": {"kind": "lines", "blocks": 6, "channels": 32, "policy_channels": 16}, "lr": 0.008,
-                    "loss": {"value": 1.5, "root_mix": 0.4}, "window_min": 6000, "reuse": 4.0},
-    },
-    "gpu": {
-        "minutes": 24 * 60.0, "games": 512, "cycle_positions": 200_000,
-        "learner": {"net": {"blocks": 10, "channels": 128}, "batch": 1024, "window_min": 200_000,
-                    "window_max": 5_000_000},
-        "play": {"simulations": 48},
-        "evaluation": {"every_minutes": 20.0},
-    },
-}  # fmt: skip
-"""Differences from the defaults."""
+_SOURCE = re.compile(r"[\w][\w. +-]{0,200}")
+"""What a run was started with: the name of a preset or of a recipe's file, in no folder."""
 
 
-def make_config(preset: str, overrides: Sequence[str], base: Mapping[str, Any] | None = None) -> RunConfig:
+def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
     """Return the settings of a run.
 
     Args:
-        preset: name in `PRESETS`.
+        settings: of a recipe, or stored with a run that goes on.
         overrides: `key=value` texts, keys dotted as in `play.gumbel.scale=0.2`, lists with commas.
-        base: stored settings of a run that goes on; they replace the preset.
 
     Raises:
-        ConfigError: unknown preset or key, or a value of the wrong kind.
+        ConfigError: unknown key, or a value of the wrong kind.
     """
-    if preset not in PRESETS:
-        raise ConfigError(f"unknown preset {preset!r}; known: {', '.join(PRESETS)}")
-    mapping: dict[str, Any] = json.loads(json.dumps(base if base is not None else PRESETS[preset]))
+    mapping: dict[str, Any] = json.loads(json.dumps(settings))
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
@@ -95,12 +72,12 @@ def _parse(kind: Any, text: str, key: str) -> Any:
         if float in options:
             return float(text)
     except (ValueError, KeyError):
-        raise ConfigError(f"{key} must be {kind}, not {text!r}") from None
+        raise ConfigError(f"{key} must be {kind_name(kind)}, not {text!r}") from None
     return text
 
 
 def store_config(path: Path, preset: str, config: RunConfig) -> None:
-    """Write the resolved settings of a run."""
+    """Write the resolved settings of a run and the name of what it was started with."""
     data = {"preset": preset, "feature_version": FEATURE_VERSION, "config": to_mapping(config)}
     write_atomically(path, json.dumps(data, indent=1).encode())
 
@@ -112,11 +89,22 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
         ConfigError: the file is damaged, or the run belongs to another feature version.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        found, preset, config = data["feature_version"], data["preset"], data["config"]
+        data = read_bounded(path, JSON_LIMIT)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError) as error:
+    except ForeignFileError as error:
+        raise ConfigError(str(error)) from error
+    return parse_stored(data, path)
+
+
+def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    """Return preset and settings that the bytes of a run's `config.json` hold; see `read_stored`."""
+    try:
+        table = parse_table(data, path)
+        found, preset, config = table["feature_version"], table["preset"], table["config"]
+        if not _SOURCE.fullmatch(preset) or not isinstance(config, dict):
+            raise ValueError("no name of a preset or recipe, or no table of settings")
+    except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is damaged ({error}); choose another run directory") from error
     if found != FEATURE_VERSION:
         raise ConfigError(

@@ -89,7 +89,7 @@ def kernel() -> str:
     Raises:
         _Fault: a fact is wrong.
     """
-    from engine.bench import signature_of
+    from engine.commands.bench import signature_of
 
     facts = list(_facts())
     wrong = [text for text, holds in facts if not holds]
@@ -150,10 +150,10 @@ def speed(config: EngineConfig) -> str:
     Raises:
         _Fault: it is too slow for any league.
     """
+    from engine.commands.speed import evaluations, opening
     from engine.evaluator.base import KERNEL_NONE
     from engine.evaluator.make import make_evaluator, net_path
     from engine.evaluator.onnx import OnnxEvaluator
-    from engine.speed import evaluations, opening
 
     evaluator = make_evaluator(config, 1, decorate=False)
     if evaluator.kernel_kind != KERNEL_NONE:
@@ -175,9 +175,9 @@ def speed(config: EngineConfig) -> str:
 
 def _vectors(net: LineNet) -> str:
     """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
-    if net.vectors:
-        return f"the net runs on {'AVX-512' if net.wide else 'AVX2'}, in {net.bits} bits"
-    return "the net runs without AVX2, fifteen times slower than with it"
+    if net.path == "plain":
+        return "the net runs without AVX2, fifteen times slower than with it"
+    return f"the net runs on {'AVX-512' if net.path == 'avx512' else 'AVX2'}, in {net.bits} bits"
 
 
 def _eight_bit() -> str:
