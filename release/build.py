@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = freeze()
     if not options.no_game:
         play_a_game(folder / executable_name())
-        print(f"the board serves its page and plays point {play_a_move([str(folder / executable_name())], BOARD_PORT)}")
+        point = play_a_move([str(folder / executable_name())], BOARD_PORT)
+        print(f"the board serves its page and plays point {point}")
     target = DIST / f"tengen-{__version__}-{platform_name()}.zip"
     write_zip(target, folder, texts(__version__))
     size = target.stat().st_size

@@ -29,9 +29,9 @@ EXCLUDED_MODULES = (
     "IPython", "attr", "ipywidgets", "markdown_it", "mdurl", "pygments", "rich.markdown", "rich.progress",
     "rich.syntax", "rich.traceback",
     # what the server of the board would use for other services than ours
-    "uvloop", "httptools", "wsproto", "watchfiles", "dotenv", "yaml", "a2wsgi", "trio", "jinja2", "itsdangerous",
-    "python_multipart", "httpx", "starlette.testclient", "anyio.pytest_plugin", "websockets.asyncio",
-    "websockets.legacy", "websockets.sync", "websockets.trio", "websockets.cli",
+    "uvloop", "httptools", "wsproto", "watchfiles", "dotenv", "yaml", "a2wsgi", "trio", "jinja2",
+    "itsdangerous", "python_multipart", "httpx", "starlette.testclient", "anyio.pytest_plugin",
+    "websockets.asyncio", "websockets.legacy", "websockets.sync", "websockets.trio", "websockets.cli",
     # the standard library: windows, tests, tools
     "_hashlib", "_tkinter", "tkinter", "turtle", "unittest", "doctest", "pdb", "pydoc",
     "pydoc_data", "lib2to3", "ensurepip", "idlelib", "distutils", "sqlite3", "_sqlite3", "xmlrpc", "ftplib",

@@ -3,7 +3,7 @@
     python -m tests.board.fuzz --messages 20000
 
 Messages are mutations of good ones, garbage, deep or large JSON, and game files with damaged bytes; some
-connections break off in the middle. Every message gets an answer or closes its own connection, no answer holds
+connections break off in the middle. Every message gets an answer or closes its own connection, no answer is
 a traceback, the board goes on serving others, and neither the server's memory nor its engine grows. Ends with
 status 1 if anything is not so.
 """
@@ -37,12 +37,14 @@ GOOD: list[dict[str, Any]] = [
     {"type": "look", "id": 7, "visible": True},
     {"type": "open", "id": 8, "text": SGF, "rule": 0},
     {"type": "open", "id": 9, "text": PSQ, "rule": 0, "width": 15, "height": 15},
-    {"type": "save", "id": 10, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"], "opening": 0,
+    {"type": "save", "id": 10, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"],
+     "opening": 0,
      "nodes": [{"parent": -1, "point": -1}, {"parent": 0, "point": 112, "comment": "c", "ms": 5}]},
 ]  # fmt: skip
 ODD: list[Any] = [
-    None, True, False, 0, -1, 1, 2**31, 2**63, 2**70, -(2**63), 1.5, 1e308, float("nan"), float("inf"), "", "x" * 500,
-    "\x00", "\ud800", "../../etc/passwd", "<script>", [], {}, [[]], [None] * 600, {"a": {}}, [112] * 5, list(range(225)),
+    None, True, False, 0, -1, 1, 2**31, 2**63, 2**70, -(2**63), 1.5, 1e308, float("nan"), float("inf"), "",
+    "x" * 500, "\x00", "\ud800", "../../etc/passwd", "<script>", [], {}, [[]], [None] * 600, {"a": {}},
+    [112] * 5, list(range(225)),
 ]  # fmt: skip
 
 
@@ -80,7 +82,9 @@ def damaged(text: str, random_: random.Random) -> str:
             case 0:
                 letters[at : at + random_.randint(1, 8)] = []
             case 1:
-                letters[at:at] = random_.choice(["(", ")", "[", "]", ";", "\\", "\n", "\x00", "ž", "B[hh]", "99,99,9\n"])
+                letters[at:at] = random_.choice(
+                    ["(", ")", "[", "]", ";", "\\", "\n", "\x00", "ž", "B[hh]", "99,99,9\n"]
+                )
             case 2:
                 letters[at:at] = letters[at : at + 20] * random_.randint(1, 4)
             case _ if at < len(letters):
@@ -96,7 +100,9 @@ def message(random_: random.Random) -> str | bytes:
     if kind < 0.1:
         return damaged(json.dumps(random_.choice(GOOD)), random_)
     if kind < 0.12:
-        return random_.choice(["[" * 100_000, '{"a":' * 5000, "9" * 10_000, '"' + "x" * 100_000 + '"', "null", ""])
+        return random_.choice(
+            ["[" * 100_000, '{"a":' * 5000, "9" * 10_000, '"' + "x" * 100_000 + '"', "null", ""]
+        )
     found = random_.choice(GOOD)
     for _ in range(random_.randint(0 if kind > 0.95 else 1, 3)):
         found = mutate(found, random_)
@@ -159,7 +165,9 @@ def run(messages: int, seed: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.board.fuzz", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.board.fuzz", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--messages", type=int, default=20_000, help="to send (default 20,000)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)

@@ -2,8 +2,9 @@
 
     python -m tests.board.latency
 
-Times are medians; they mean something on an idle machine only. The engine's speed is counted in simulations per
-second of its own processor time, with a browser that looks and without one, so that a busy machine matters less.
+Times are medians; they mean something on an idle machine only. The engine's speed is counted in simulations
+per second of its own processor time, with a browser that looks and without one, so that a busy machine
+matters less.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ def main() -> int:
             for i in range(CLICKS):
                 page.place(37 * i % 225)
             delays = page.get("window.delays")
-            print(f"click to stone: median {statistics.median(delays):.1f} ms, longest {max(delays):.1f} ms ({len(delays)})")
+            print(
+                f"click to stone: median {statistics.median(delays):.1f} ms, "
+                f"longest {max(delays):.1f} ms ({len(delays)})"
+            )
             firsts = []
             for _ in range(5):
                 page.new()
@@ -85,7 +89,9 @@ def main() -> int:
             print(f"first analysis: median {statistics.median(firsts):.0f} ms")
             print(f"updates: {(len(updates) - 1) / span_s:.1f} a second")
             watched = updates[-1][1] / used_s
-            print(f"with a browser: {watched:.0f} simulations a second of processor time, {watched / alone:.0%}")
+            print(
+                f"with a browser: {watched:.0f} simulations a second of processor time, {watched / alone:.0%}"
+            )
     finally:
         server.close()
     return 0

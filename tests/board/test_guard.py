@@ -13,8 +13,14 @@ from board.guard import Guard
 PORT = 8765
 
 
-def ask(kind: str = "http", host: str | None = "127.0.0.1:8765", origin: str | None = None, method: str = "GET",
-        address: str = "127.0.0.1", double: bool = False) -> list[dict[str, Any]]:
+def ask(
+    kind: str = "http",
+    host: str | None = "127.0.0.1:8765",
+    origin: str | None = None,
+    method: str = "GET",
+    address: str = "127.0.0.1",
+    double: bool = False,
+) -> list[dict[str, Any]]:
     """Return what a guarded application answers; a message "reached" if it was asked at all."""
     said: list[dict[str, Any]] = []
 
@@ -48,7 +54,8 @@ def test_its_own_names_are_served(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    [None, "", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765@evil.example", "192.168.1.7:8765",
+    [None, "", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765@evil.example",
+     "192.168.1.7:8765",
      "localhost.evil.example:8765", "127.0.0.1:8765/x", "127.0.0.1:99999999", "[::1", "\xe9:8765"],
 )  # fmt: skip
 def test_other_names_are_refused(host: str | None) -> None:
@@ -60,7 +67,15 @@ def test_two_hosts_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "https://127.0.0.1:8765", "http://127.0.0.1", "http://127.0.0.1:8766"]
+    "origin",
+    [
+        None,
+        "null",
+        "http://evil.example",
+        "https://127.0.0.1:8765",
+        "http://127.0.0.1",
+        "http://127.0.0.1:8766",
+    ],
 )
 def test_a_foreign_page_gets_no_socket(origin: str | None) -> None:
     assert ask(kind="websocket", origin=origin) == [{"type": "websocket.close", "code": 1008}]

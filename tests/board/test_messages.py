@@ -27,7 +27,11 @@ def test_good_messages_are_taken(good: dict[str, object]) -> None:
 
 def test_a_request_for_the_engine_survives_its_way_there() -> None:
     moves = Moves(15, 15, 4, (112, 113))
-    for request in (Think(7, moves, 3, 500, None, 0), Think(7, moves, 3, 500, 9000, 20), Analyse(8, moves, 5, None)):
+    for request in (
+        Think(7, moves, 3, 500, None, 0),
+        Think(7, moves, 3, 500, 9000, 20),
+        Analyse(8, moves, 5, None),
+    ):
         line = to_line(request)
         assert line.endswith(b"\n") and line.count(b"\n") == 1
         assert parse_request(line) == request
@@ -60,7 +64,19 @@ def test_bad_messages_are_refused_with_their_reason(changes: dict[str, object], 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "null", "[]", "{", "[" * 100_000, "9" * 10_000, b"\xff\xfe", '"' * 3, "NaN", "x" * (MAX_MESSAGE_BYTES + 1)]
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{",
+        "[" * 100_000,
+        "9" * 10_000,
+        b"\xff\xfe",
+        '"' * 3,
+        "NaN",
+        "x" * (MAX_MESSAGE_BYTES + 1),
+    ],
 )
 def test_what_is_no_object_is_refused(text: str | bytes) -> None:
     with pytest.raises(MessageError):

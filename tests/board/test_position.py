@@ -56,13 +56,23 @@ def test_who_is_asked_in_swap2(stones: int, chooser: int, choice: bool) -> None:
 
 
 def test_what_is_saved_can_be_opened_again() -> None:
-    nodes = (Node(-1, -1, "begin"), Node(0, 112, "a ] \\ b\nc", 12.0), Node(1, 128), Node(2, 144), Node(1, 98, "or"))
+    nodes = (
+        Node(-1, -1, "begin"),
+        Node(0, 112, "a ] \\ b\nc", 12.0),
+        Node(1, 128),
+        Node(2, 144),
+        Node(1, 98, "or"),
+    )
     for kind in ("sgf", "psq"):
         text = files.saved(Save(1, kind, Moves(15, 15, 4, ()), ("me", "Tengen"), 0, nodes))
         found = files.opened(Open(2, text, 4, 15, 15))
         assert found["names"] == ["me", "Tengen"] and found["rule"] == 4
         back = [Node(n["parent"], n["point"], n["comment"], float(n["ms"])) for n in found["nodes"]]  # type: ignore[attr-defined]
-        assert back == (list(nodes) if kind == "sgf" else [Node(-1, -1), Node(0, 112, "", 12.0), Node(1, 128), Node(2, 144)])
+        assert back == (
+            list(nodes)
+            if kind == "sgf"
+            else [Node(-1, -1), Node(0, 112, "", 12.0), Node(1, 128), Node(2, 144)]
+        )
 
 
 def test_moves_as_text_are_opened() -> None:
