@@ -268,13 +268,14 @@ class App {
     const { game, settings } = this;
     const node = game.current;
     const { found, threat } = this.analysis.at(node);
-    const shown = (settings.analyse || this.table.watching) && found;
+    const looking = settings.analyse || this.table.watching;
+    const danger = looking ? threat : null;
     const next = node.children.find((child) => child.judged?.mark)?.judged;
     const hint = this.hint?.node === node ? this.hint.point : null;
     const from = this.hovered?.from;
     this.overlay.draw({
-      found: shown ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
-      toMove: from ?? node.ply % 2, threat: shown ? threat : null, defences: shown && threat ? threat.defences : null,
+      found: looking ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
+      toMove: from ?? node.ply % 2, threat: danger, defences: danger?.defences,
       better: hint ?? next?.best ?? null,
     });
   }
