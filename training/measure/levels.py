@@ -157,8 +157,10 @@ def play_levels(
         processes: that play at a time.
     """
     with contextlib.ExitStack() as stack:
-        play = map
+        scores: Iterator[Estimate]
         if processes > 1:  # spawned, not forked: onnxruntime's threads do not survive a fork
             pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
-            play = stack.enter_context(pool).map
-        yield from zip(matches, play(_play, matches.values()), strict=True)
+            scores = stack.enter_context(pool).map(_play, matches.values())
+        else:
+            scores = map(_play, matches.values())
+        yield from zip(matches, scores, strict=True)

@@ -153,7 +153,7 @@ def play_shards(folder: Path, games: int, seed: int, nodes: int) -> int:
         if path in list_shards(folder):
             continue
         rng = random.Random(f"{seed}/{shard}")
-        records = []
+        records: list[GameRecord] = []
         while len(records) < GAMES_PER_SHARD:
             side = rng.choice(SIZES)
             rule = rng.choice((Rule.FREESTYLE, *Rule))
