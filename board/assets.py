@@ -44,4 +44,5 @@ def load(folder: Path = FOLDER) -> dict[str, Asset]:
     if "/" + START not in found:
         raise EngineError(f"{folder} has no {START}: a part of the program is missing")
     found["/"] = found["/" + START]
+    found["/favicon.ico"] = found["/icon.svg"]  # browsers ask for it beside everything else
     return found

@@ -168,7 +168,7 @@ class _Threat:
             solution = self._solver.solve(self._board, kind, attacker, self._nodes, late)
             if solution.verdict is Verdict.WIN:
                 self._found = {
-                    "colour": attacker, "kind": kind, "distance": solution.distance,
+                    "colour": attacker, "by": kind, "distance": solution.distance,
                     "line": list(solution.line), "defences": list(solution.defences),
                 }  # fmt: skip
                 break

@@ -13,9 +13,12 @@ from engine.errors import ConfigError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
 from engine.levels import level as level_settings
 from engine.ranges import check_range
+from engine.timing.params import ClockParams
 
 SEARCH_PREFIX = "search."
 """Keys with this prefix go to `engine.search.params.SearchParams`."""
+CLOCK_PREFIX = "clock."
+"""Keys with this prefix go to `engine.timing.params.ClockParams`."""
 
 MAX_MEMORY_BYTES = 2**63 - 1
 """Largest memory that can be asked for (derived: what 64 bits hold)."""
@@ -72,6 +75,8 @@ class EngineConfig:
     `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
+    clock: Mapping[str, str] = field(default_factory=dict)
+    """Overrides of `engine.timing.params.ClockParams` by name, values as text."""
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
@@ -87,6 +92,19 @@ class EngineConfig:
         if both:
             raise ConfigError(f"level sets {', '.join(GOVERNED)}; leave out {', '.join(both)} or level")
 
+    def clock_params(self) -> ClockParams:
+        """Return the settings of the clock with the overrides.
+
+        Raises:
+            ConfigError: an override is unknown or bad.
+        """
+        hints = typing.get_type_hints(ClockParams)
+        unknown = sorted(set(self.clock) - set(hints))
+        if unknown:
+            raise ConfigError(f"unknown setting {CLOCK_PREFIX}{unknown[0]}; known: {', '.join(hints)}")
+        values = {k: convert(CLOCK_PREFIX + k, v, hints[k]) for k, v in self.clock.items()}
+        return ClockParams(**values)
+
     def resolved(self) -> EngineConfig:
         """Return the configuration with the settings of its level in place of the level."""
         if self.level is None:
@@ -100,7 +118,8 @@ class EngineConfig:
 
         Args:
             mapping: field names to values (text is converted; "none" means None where a field allows it).
-                A `search` table or keys that begin with `search.` override search parameters.
+                A `search` table or keys that begin with `search.` override search parameters, `clock` those
+                of the clock.
 
         Raises:
             ConfigError: unknown key, or a value of the wrong kind or range.
@@ -108,17 +127,23 @@ class EngineConfig:
         hints = typing.get_type_hints(cls)
         values: dict[str, typing.Any] = {}
         search: dict[str, str] = {}
+        clock: dict[str, str] = {}
         for key, value in mapping.items():
             if key == "search" and isinstance(value, Mapping):
                 search.update({str(k): str(v) for k, v in value.items()})
             elif key.startswith(SEARCH_PREFIX):
                 search[key.removeprefix(SEARCH_PREFIX)] = str(value)
-            elif key in hints and key != "search":
+            elif key == "clock" and isinstance(value, Mapping):
+                clock.update({str(k): str(v) for k, v in value.items()})
+            elif key.startswith(CLOCK_PREFIX):
+                clock[key.removeprefix(CLOCK_PREFIX)] = str(value)
+            elif key in hints and key not in ("search", "clock"):
                 values[key] = convert(key, value, hints[key])
             else:
-                known = ", ".join(sorted(set(hints) - {"search"}))
-                raise ConfigError(f"unknown configuration key {key!r}; known: {known}, {SEARCH_PREFIX}NAME")
-        return cls(**values, search=search)
+                fields = ", ".join(sorted(set(hints) - {"search", "clock"}))
+                known = f"{fields}, {SEARCH_PREFIX}NAME, {CLOCK_PREFIX}NAME"
+                raise ConfigError(f"unknown configuration key {key!r}; known: {known}")
+        return cls(**values, search=search, clock=clock)
 
     def replace(self, **changes: typing.Any) -> EngineConfig:
         """Return a copy with some fields changed."""

@@ -67,6 +67,7 @@ class Engine:
         """
         self.config = (config or EngineConfig()).resolved()
         self.clock: Clock = clock or SystemClock()
+        self._clock_params = self.config.clock_params()
         self._log = log or (lambda text: None)
         self._lock = threading.Lock()
         self._board = Board(15, 15, Rule.FREESTYLE)
@@ -268,7 +269,8 @@ class Engine:
         return None if control is None else control.answer_s
 
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
-        return plan(limits, board.points - board.n_empty, board.points, self.config.overhead_ms)
+        stones = board.points - board.n_empty
+        return plan(limits, stones, board.points, self.config.overhead_ms, self._clock_params)
 
     @contextlib.contextmanager
     def _thinking(
@@ -291,6 +293,7 @@ class Engine:
             step_s=STEP_DECAY * self._step_s,
             stop=stop,
             early=early,
+            params=self._clock_params,
         )
         with self._lock:
             self._thinking_about = board

@@ -26,11 +26,11 @@ SUFFIXES = (".psq", ".sgf")
 MAX_FILE_BYTES = 1 << 20
 """Larger files are no game (derived: a full 22x22 board with comments takes 40 kB)."""
 
-_PSQ_HEADER = re.compile(r"Piskvorky\s+(\d+)x(\d+)", re.ASCII)
-_PSQ_MOVE = re.compile(r"(-?\d+)\s*,\s*(-?\d+)\s*(?:,\s*(-?\d+(?:\.\d+)?))?", re.ASCII)
+_PSQ_HEADER = re.compile(r"Piskvorky\s+(\d{1,4})x(\d{1,4})(?!\d)", re.ASCII)
+_PSQ_MOVE = re.compile(r"(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*(?:,\s*(-?\d{1,12}(?:\.\d{1,9})?))?", re.ASCII)
 _PSQ_CODES = {"time": 15, "illegal": -2, "forbidden": -2, "crash": -2, "start": -2}  # protocol: Piskvork
-_SGF_SIZE = re.compile(r"(\d+)(?::(\d+))?", re.ASCII)
-_SGF_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*ms", re.ASCII)
+_SGF_SIZE = re.compile(r"(\d{1,4})(?::(\d{1,4}))?", re.ASCII)
+_SGF_TIME = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*ms", re.ASCII)
 _COLOURS = ("black", "white")
 
 
@@ -299,18 +299,18 @@ class _Replay:
 def _sgf_start(head: dict[str, str], rule: int, line: int) -> _Replay:
     """Make the empty board that the properties of an SGF root describe."""
     if head.get("GM", "4").strip() != "4":
-        raise PositionError(f"line {line}: GM[{head['GM']}] is another game; gomoku is GM[4]")
+        raise PositionError(f"line {line}: GM {head['GM'][:20]!r} is another game; gomoku is GM[4]")
     size = _SGF_SIZE.fullmatch(head.get("SZ", "").strip())
     if size is None:
-        raise PositionError(f"line {line}: SZ[{head.get('SZ', '')}] is no board size")
+        raise PositionError(f"line {line}: {head.get('SZ', '')[:20]!r} is no board size (SZ)")
     named = head.get("RU", "").strip()
     try:
-        if named.isdigit():
+        if re.fullmatch(r"[0-9]{1,4}", named):
             rule = rule_from_mask(int(named))
         elif named:
             rule = Rule[named.upper().replace("-", "_")]
     except (ValueError, KeyError):
-        raise PositionError(f"line {line}: unknown rule RU[{named[:20]}]") from None
+        raise PositionError(f"line {line}: unknown rule {named[:20]!r} (RU)") from None
     return _Replay(int(size[1]), int(size[2] or size[1]), rule, line)
 
 

@@ -61,15 +61,14 @@ def allowed(job: Job, result: SearchResult) -> SearchResult:
 
 
 def describe(
-    job: Job, result: SearchResult | None, names: Notation, log: Callable[[str], None]
+    job: Job, result: SearchResult | None, names: Notation, log: Callable[[str], None], *, narrow: bool
 ) -> list[str]:
-    """Return the MESSAGE lines about a search; talk must never cost the move."""
+    """Return the MESSAGE lines about a search, short ones if `narrow`; talk must never cost the move."""
     if result is None:
         return []
     try:
         best = replies.best_list(result, names, job.listed) if job.listed else []
-        summary = replies.summary(result, names)
+        return [*best, *replies.summary(result, names, narrow=narrow)]
     except Exception as failure:
         log(f"cannot describe {result}: {failure!r}")
         return []
-    return [*best, summary] if summary else best

@@ -29,6 +29,7 @@ class Move:
     """A move that the brain makes."""
 
     awaited: bool = True
+    stands: bool = False
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say where; the stone is placed."""
@@ -41,6 +42,7 @@ class Choice:
     """An answer to SWAP2BOARD or SWAPBOARD, of which the game's position learns by the next BOARD."""
 
     awaited: bool = False
+    stands: bool = False
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say the points or SWAP."""
@@ -52,6 +54,7 @@ class YixinChoice:
     """An answer to Yixin-Board's three questions of the swap2 opening."""
 
     step: int
+    stands: bool = False
 
     @property
     def awaited(self) -> bool:
@@ -85,6 +88,7 @@ class Balanced:
     yixin: bool
     found: tuple[int, ...] = ()
     awaited: bool = False
+    stands: bool = False
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Choose the move whose value is nearest to the target; ask for the next one, or say them all."""

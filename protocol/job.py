@@ -29,6 +29,11 @@ class Form(Protocol):
     def awaited(self) -> bool:
         """Whether Yixin-Board does nothing before this answer, so that it must come in any case."""
 
+    @property
+    def stands(self) -> bool:
+        """Whether the question is about stones of its own, so that it outlives a START of the same size and a
+        YXBOARD, which Yixin-Board sends meanwhile to ask for forbidden points."""
+
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Put an answer into words.
 
@@ -69,6 +74,8 @@ class Said:
     """The point on which the brain puts a stone of the side to move."""
     then: Ask | None = None
     """What has to be asked before the answer is complete."""
+    remarks: bool = True
+    """Whether the search behind it says something about the answer."""
 
 
 @dataclass(slots=True)

@@ -56,11 +56,11 @@ def verdict(proven: str | None, distance: int | None) -> str:
     return f"{proven} in {distance}" if distance else proven
 
 
-def summary(result: SearchResult, notation: Notation) -> str | None:
-    """Return the MESSAGE that tells what a search found."""
+def summary(result: SearchResult, notation: Notation, *, narrow: bool = False) -> list[str]:
+    """Return the MESSAGE that tells what a search found; two where the window of the manager is narrow."""
     line = "pv " + notation.names(result.pv[:20]) if result.pv else ""
     if result.simulations == 0:
-        return message(" ".join((result.stop_reason, verdict(result.proven, result.distance), line)))
+        return _messages([result.stop_reason, verdict(result.proven, result.distance)], line, narrow=narrow)
     win, draw, _ = result.wdl
     rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
     parts = [
@@ -69,19 +69,25 @@ def summary(result: SearchResult, notation: Notation) -> str | None:
         f"drawrate {100 * draw:.1f}",
         verdict(result.proven, result.distance),
         f"n {result.simulations} n/s {rate:.0f} tm {1000 * result.elapsed_s:.0f}",
-        line,
     ]
-    return message(" ".join(part for part in parts if part))
+    return _messages(parts, line, narrow=narrow)
+
+
+def _messages(parts: Sequence[str], line: str, *, narrow: bool) -> list[str]:
+    numbers = " ".join(part for part in parts if part)
+    texts = (numbers, line) if narrow else (f"{numbers} {line}",)
+    return [text for text in map(message, texts) if text]
 
 
 def best_list(result: SearchResult, notation: Notation, n: int) -> list[str]:
-    """Return a MESSAGE for each of the n best moves."""
+    """Return a MESSAGE for each of the n best moves, as far as the search has looked at them."""
+    known = [move for i, move in enumerate(result.candidates) if i == 0 or move.visits or move.proven]
     lines = [
         message(
             f"best {rank} {notation.name(move.point)} winrate {50 + 50 * move.q:.1f} n {move.visits} "
             f"{verdict(move.proven, move.distance)} pv {notation.names(move.pv[:12])}"
         )
-        for rank, move in enumerate(result.candidates[:n], 1)
+        for rank, move in enumerate(known[:n], 1)
     ]
     return [line for line in lines if line]
 

@@ -179,7 +179,8 @@ class Session:
             self._thinking.relimit()
 
     def _start(self, start: c.Start) -> None:
-        self._cancel()
+        if not self._thinking.stands(start.width, start.height):
+            self._cancel()
         if not (MIN_SIDE <= start.width <= MAX_SIDE and MIN_SIDE <= start.height <= MAX_SIDE):
             self._send(replies.bad_size(start.width, start.height))
             return
@@ -240,9 +241,11 @@ class Session:
         if self._table.position is None:
             self._refuse(board, "BOARD before START")
             return
-        self._cancel()
+        names = self._table.names
+        if not (board.silent and self._thinking.stands(names.width, names.height)):
+            self._cancel()
         try:
-            self._table.position = from_board(self._table.names, board.stones, board.fault)
+            self._table.position = from_board(names, board.stones, board.fault)
         except BoardFault as fault:
             self._refuse(board, str(fault))
             return

@@ -46,6 +46,7 @@ class Offer:
     triples: tuple[tuple[int, int, int], ...]
     best: tuple[tuple[int, int, int], float] | None = None
     awaited: bool = False
+    stands: bool = True
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Ask about the next triple, or say the three stones."""
@@ -53,11 +54,11 @@ class Offer:
         best = (self.triples[0], gap) if self.best is None or gap < self.best[1] else self.best
         if len(self.triples) > 1 and result is not None:
             return Said(then=Offer(self.triples[1:], best).ask())
-        return Said(_moves("MOVE", enumerate(best[0], 1), names))
+        return Said(_moves("MOVE", enumerate(best[0], 1), names), remarks=False)
 
     def ask(self) -> Ask:
         """Return the question about the first triple."""
-        return _ask(self, self.triples[0], share=1.0 / OFFERS, max_nodes=LOOK_NODES)
+        return _ask(self, self.triples[0], max_nodes=LOOK_NODES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Swap:
 
     number: int = 0
     awaited: bool = False
+    stands: bool = True
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say YES or NO. In step 4 black's game is as good as the worst fifth move that it has to offer."""
@@ -91,6 +93,7 @@ class Fourth:
 
     point: int | None = None
     awaited: bool = False
+    stands: bool = True
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Choose the stone and look again, or say the stone and the number."""
@@ -109,6 +112,7 @@ class Fifths:
 
     number: int
     awaited: bool = False
+    stands: bool = True
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say the best ones, no two of them alike by symmetry."""
@@ -122,6 +126,7 @@ class Choose:
 
     offered: tuple[int, ...]
     awaited: bool = False
+    stands: bool = True
 
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say the one that is worst for black; what the search did not look at is worse than the rest."""

@@ -16,6 +16,7 @@ from protocol import questions, replies
 from protocol.answers import allowed, any_point, describe, fits, without_search
 from protocol.forms import line_of
 from protocol.job import Ask, Job, Outcome, Points, Progress, Stones, Thinker
+from protocol.position import OBSTACLE
 from protocol.table import Table
 from protocol.text import error
 
@@ -80,6 +81,15 @@ class Thinking:
         self._ask = ask
         self.job = self._table.job(ask, since_s, self._table.limits(ask))
         self._thinker.start(self.job)
+
+    def stands(self, width: int, height: int) -> bool:
+        """Return whether a question is thought about that has nothing to do with the stones on the board.
+
+        Args:
+            width, height: of the board that comes next.
+        """
+        job = self.job
+        return job is not None and job.form.stands and (job.width, job.height) == (width, height)
 
     def relimit(self) -> None:
         """Tell the search the limits that INFO has set meanwhile."""
@@ -161,10 +171,35 @@ class Thinking:
         result = None if outcome.result is None else allowed(job, outcome.result)
         if outcome.result is not None and result is not None and points == (outcome.result.point,):
             points = (result.point,)
+            if result.point in job.blocked and self._search_the_rest(job):
+                return
         if points is None or not fits(job, points):
             self._log(f"no usable answer from the engine ({points}), playing a move without search")
             points = without_search(job)
         self._answer(job, points, result)
+
+    def _search_the_rest(self, job: Job) -> bool:
+        """Search again with the blocked points out of play, where the search has found nothing else.
+
+        That is what happens where one of them wins. Lines through them are cut then, which the first search
+        spares.
+        """
+        assert self._ask is not None
+        taken = {point for point, _ in job.stones}
+        obstacles = tuple((point, OBSTACLE) for point in sorted(job.blocked - taken))
+        if not obstacles or len(job.stones) + len(obstacles) >= job.width * job.height:
+            return False
+        self.job = None
+        self._table.settings.used(self._thinker.now_s() - job.arrival_s)
+        self._begin_next(replace(self._ask, stones=job.stones + obstacles), job)
+        return True
+
+    def _begin_next(self, ask: Ask, job: Job) -> None:
+        """Go on from one search to the next one for the same answer; a stop holds for both."""
+        stopped = job.stop.is_set()  # beginning sets it for the job before
+        self.begin(ask, self._thinker.now_s())
+        if stopped:
+            self._thinker.hurry()
 
     def progress(self, progress: Progress) -> None:
         """Show how a search goes, if the manager wants to see it."""
@@ -200,11 +235,10 @@ class Thinking:
         self._table.settings.used(self._thinker.now_s() - job.arrival_s)
         said = job.form.say(job, points, result, self._table.names)
         if said.then is not None:
-            self.begin(said.then, self._thinker.now_s())
-            if job.stop.is_set():
-                self._thinker.hurry()
+            self._begin_next(said.then, job)
             return
-        for line in describe(job, result, self._table.names, self._log):
+        told = result if said.remarks else None
+        for line in describe(job, told, self._table.names, self._log, narrow=self._table.yixin):
             self._send(line)
         if said.placed is not None:
             self._table.place(said.placed)

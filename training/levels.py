@@ -19,8 +19,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from engine.commands.options import parse_rule, parse_size
 from engine.levels import LEVELS, Level
-from engine.options import parse_rule, parse_size
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Estimate
 from training.measure.levels import level_player, play_levels, read_table, report, schedule

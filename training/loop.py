@@ -35,7 +35,7 @@ from training.net.network import choose_device
 from training.play.evaluators import UNIFORM, save_weights
 from training.run.display import Display
 from training.run.log import RunLog
-from training.run.state import State
+from training.run.state import State, has_played_enough, read_state
 from training.settings.schema import RunConfig
 
 _CHUNK = 8  # batches between two looks at the stop flag
@@ -157,9 +157,8 @@ class Run:
         return min(1.0, self.elapsed_s() / (60 * self.config.minutes))
 
     def _over(self) -> bool:
-        over = bool(self.config.minutes) and self.elapsed_s() >= 60 * self.config.minutes
-        full = bool(self.config.total_positions) and self.state.positions >= self.config.total_positions
-        return over or full or self._stopped()
+        over = has_played_enough(self.config, self.state.positions, self.elapsed_s())
+        return over or self._stopped()
 
     def _cycle(self, crew: Crew) -> None:
         config, state = self.config, self.state
@@ -331,8 +330,7 @@ class Run:
                 path.unlink()
 
     def _read_state(self) -> State:
-        path = self.run_dir / "state.json"
-        state = State(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else State()
+        state = read_state(self.run_dir) or State()
         # A cycle that was killed half-way may have left shards; its name must not be used again.
         cycles = [int(p.name[:6]) for p in (self.run_dir / "records").glob("[0-9]*") if p.name[:6].isdigit()]
         state.cycle = max([state.cycle, *cycles])

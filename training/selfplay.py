@@ -3,21 +3,25 @@
     python -m training.selfplay --run-dir runs/mine --preset laptop --minutes 60
 
 Ctrl-C finishes cleanly; the same command continues a run. Settings of a run that exists are those it was
-started with, changed by --set. `--bench` measures the speed of self-play instead.
+started with, changed by --set. A recipe is a file of settings (training/recipes has those of the presets);
+where it builds on other runs, these are made first, beside the run. `--bench` measures the speed of self-play
+instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 
 from training.files.lock import DirectoryLock, LockError
-from training.settings.resolve import PRESETS, make_config, read_stored, store_config
-from training.settings.schema import RunConfig
+from training.settings.recipes import Recipe, preset, preset_names, read_recipe
+from training.settings.resolve import make_config, read_stored, store_config
+from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, positive
 
 
@@ -29,7 +33,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         epilog=f"Settings of --set, as in learner.net.blocks=8, and their meaning:\n\n{describe(RunConfig)}",
     )
     parser.add_argument("--run-dir", type=Path, default=Path("runs/default"), help="folder (runs/default)")
-    parser.add_argument("--preset", choices=sorted(PRESETS), help="settings of a new run (laptop)")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--preset", choices=preset_names(), help="recipe of a new run by name (laptop)")
+    source.add_argument("--config", type=Path, metavar="FILE", help="recipe of a new run as a TOML file")
     parser.add_argument("--minutes", type=float, help="length of the run, resumed parts together; 0: no end")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="of self-play and learner")
     parser.add_argument("--workers", type=int, help="self-play processes; 0: one a core")
@@ -66,33 +72,41 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _config(args: argparse.Namespace) -> tuple[str, RunConfig]:
+def _recipe(args: argparse.Namespace) -> Recipe:
+    """Return the recipe that the arguments name, or that the run was started with."""
     stored = None if args.bench else read_stored(args.run_dir / "config.json")
-    if stored and args.preset and args.preset != stored[0]:
-        raise ConfigError(f"{args.run_dir} was started with --preset {stored[0]}; leave --preset away")
-    preset = stored[0] if stored else args.preset or "laptop"
-    overrides = list(args.set)
-    for name in ("minutes", "device", "workers"):
-        if getattr(args, name) is not None:
-            overrides.append(f"{name}={getattr(args, name)}")
-    return preset, make_config(preset, overrides, stored[1] if stored else None)
+    if args.config or args.preset or stored is None:
+        recipe = read_recipe(args.config) if args.config else preset(args.preset or "laptop")
+        if stored and stored[0] != recipe.source:
+            raise ConfigError(
+                f"{args.run_dir} was started with {stored[0]}; leave --preset and --config away"
+            )
+        return recipe
+    return preset(stored[0]) if stored[0] in preset_names() else Recipe(Path(stored[0]), stored[1])
+
+
+def _overrides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Return the `key=value` texts for the run itself, and those for every run that is made."""
+    given = {name: getattr(args, name) for name in ("minutes", "device", "workers")}
+    texts = {name: f"{name}={value}" for name, value in given.items() if value is not None}
+    return [*args.set, *texts.values()], [text for name, text in texts.items() if name != "minutes"]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
     args = _arguments(argv)
     try:
-        preset, config = _config(args)
-        if args.show_config:
-            import json
-
-            print(json.dumps(dataclasses.asdict(config), indent=1))
-            return 0
-        if args.bench:
+        recipe = _recipe(args)
+        if args.show_config or args.bench:
+            stored = None if args.bench else read_stored(args.run_dir / "config.json")
+            config = make_config(stored[1] if stored else recipe.settings, _overrides(args)[0])
+            if args.show_config:
+                print(json.dumps(dataclasses.asdict(config), indent=1))
+                return 0
             from training.crew.bench import bench
 
             return bench(config, args.net, args.seconds)
-        return _train(args, preset, config)
+        return _train(args, recipe)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
@@ -110,30 +124,25 @@ def parse_share(text: str) -> tuple[Path, float]:
     return Path(folder), positive(share, f"--weights {text}: the share")
 
 
-def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
-    from training.data.imports import import_shards
-    from training.learn.checkpoint import list_checkpoints
-    from training.net.network import choose_device
-
-    run_dir: Path = args.run_dir
-    weights: dict[Path, float] = {}
-    for text in args.weights:
-        folder, share = parse_share(text)
-        found = list_checkpoints(folder / "checkpoints")
-        if not found:
-            raise ConfigError(f"--weights {text}: no checkpoint there")
-        weights[found[-1]] = weights.get(found[-1], 0.0) + share
-    choose_device(config.device)  # refuse a missing GPU before anything is written
-    run_dir.mkdir(parents=True, exist_ok=True)
-    lock = DirectoryLock(run_dir / "lock")
-    store_config(run_dir / "config.json", preset, config)
-    if args.records:
-        (run_dir / "records").mkdir(exist_ok=True)
-        positions = import_shards(args.records, run_dir / "records", args.records_positions)
-        print(f"{positions} positions of {', '.join(map(str, args.records))} are in the run's records")
+def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     from training.loop import Run
+    from training.net.network import choose_device
     from training.run.display import Display
+    from training.run.plan import plan_run
 
+    if args.weights or args.records:  # in place of what the recipe would begin with
+        recipe = dataclasses.replace(recipe, start=StartConfig())
+    own, shared = _overrides(args)
+    *before, last = plan_run(recipe, args.run_dir, own, shared)
+    if args.weights or args.records:
+        weights: dict[Path, float] = {}
+        for folder, share in map(parse_share, args.weights):
+            weights[folder] = weights.get(folder, 0.0) + share
+        last = dataclasses.replace(
+            last, weights=weights, records=args.records, records_positions=args.records_positions
+        )
+        last.checkpoints()  # refuse a run without one before anything is written
+    choose_device(last.config.device)  # and a missing GPU
     stop = False
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -145,11 +154,21 @@ def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
     display = Display()
-    run = Run(config, run_dir, lambda: stop, display, weights)
-    run.run()
-    word = "stopped" if stop else "finished"
-    display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {run_dir}")
-    del lock
+    for plan in (*before, last):
+        weights = plan.checkpoints()
+        plan.run_dir.mkdir(parents=True, exist_ok=True)
+        lock = DirectoryLock(plan.run_dir / "lock")
+        store_config(plan.run_dir / "config.json", plan.source, plan.config)
+        if plan.records:
+            positions = plan.take_records()
+            print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
+        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights)
+        run.run()
+        word = "stopped" if stop else "finished"
+        display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {plan.run_dir}")
+        del lock
+        if stop:
+            break
     return 0
 
 

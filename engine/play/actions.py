@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.commands.options import parse_rule, parse_size
 from engine.errors import PositionError
 from engine.gamefile import load_game, save_game
 from engine.levels import STRONGEST, WEAKEST
-from engine.options import parse_rule, parse_size
 from engine.play.commands import HELP, Command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import columns

@@ -11,9 +11,9 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 
+from engine.commands.options import add_board_options, add_config_options, config_from
 from engine.errors import EngineError, PositionError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
-from engine.options import add_board_options, add_config_options, config_from
 
 MISSING = (
     "error: the game at the terminal needs the package rich; get it with `make play`, or `pip install rich`"

@@ -13,13 +13,13 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.commands.tactics import Tactic
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules import _board
 from engine.rules._board import Board
 from engine.rules.geometry import xy
 from engine.search.mcts import Search
 from engine.search.stoppers import NodeLimit
-from engine.tactics import Tactic
 from engine.threats._solver import THREAT_FOURS
 from engine.threats.solution import Verdict
 from tests.reference.rules import COLOURS, NaiveBoard

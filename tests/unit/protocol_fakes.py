@@ -43,6 +43,8 @@ class FakeThinker:
         self.best: int | None = None
 
     def start(self, job: Job) -> None:
+        if self.jobs:
+            self.jobs[-1].stop.set()  # as the search thread does
         self.jobs.append(job)
 
     def cancel(self) -> None:

@@ -50,7 +50,7 @@ def test_messages_to_yixin_board_name_its_cells(size: str, names: str) -> None:
     realtime = talk.take()
     assert "MESSAGE REALTIME BEST 11,5" in realtime and "MESSAGE REALTIME POS 10,5" in realtime
     assert realtime[-1] == f"MESSAGE REALTIME PV {names}"
-    first, second, summary, answer = talk.answer(point, found)
+    first, second, numbers, line, answer = talk.answer(point, found)
     best, next_best = names.split()
     assert first.startswith(f"MESSAGE best 1 {best} ") and second.startswith(f"MESSAGE best 2 {next_best} ")
-    assert summary.endswith(f" pv {names}") and answer == "11,5"
+    assert numbers.startswith("MESSAGE depth ") and line == f"MESSAGE pv {names}" and answer == "11,5"

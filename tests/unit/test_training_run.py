@@ -15,16 +15,15 @@ from training.run.charts import Line, line_chart, ticks
 from training.run.display import Display
 from training.run.log import RunLog
 from training.run.report import make_report
-from training.settings.resolve import PRESETS, make_config, read_stored, store_config
+from training.settings.recipes import preset
+from training.settings.resolve import make_config, read_stored, store_config
 from training.settings.schema import EvaluationConfig, RunConfig
 from training.settings.values import ConfigError, to_mapping
 
 
 def test_presets_and_overrides():
-    for name in PRESETS:
-        make_config(name, [])
     config = make_config(
-        "laptop",
+        preset("laptop").settings,
         ["play.gumbel.scale=0.2", "sizes=9,15:3,12x10", "rules=4:2,0", "learner.net.pool_block=none",
          "play.reuse_tree=false", "minutes=3"],
     )  # fmt: skip
@@ -32,7 +31,7 @@ def test_presets_and_overrides():
     assert config.learner.net.pool_block is None
     assert config.mix(False).sizes == ((9, 9, 1.0), (15, 15, 3.0), (12, 10, 1.0))
     assert config.mix(False).rules == ((4, 2.0), (0, 1.0))
-    assert make_config("smoke", ["play.simulations=9"]).play.opening.max_stones == 3
+    assert make_config(preset("smoke").settings, ["play.simulations=9"]).play.opening.max_stones == 3
 
 
 def test_help_explains_every_setting(capsys):
@@ -61,19 +60,17 @@ def test_help_explains_every_setting(capsys):
 )  # fmt: skip
 def test_wrong_settings_are_refused(text):
     with pytest.raises(ConfigError):
-        make_config("laptop", [text])
-    with pytest.raises(ConfigError):
-        make_config("none", [])
+        make_config(preset("laptop").settings, [text])
 
 
 def test_settings_are_stored_and_changed_later(tmp_path):
     path = tmp_path / "config.json"
     assert read_stored(path) is None
-    config = make_config("smoke", ["seed=7"])
+    config = make_config(preset("smoke").settings, ["seed=7"])
     store_config(path, "smoke", config)
-    preset, stored = read_stored(path)
-    assert preset == "smoke" and make_config(preset, [], stored) == config
-    assert make_config(preset, ["minutes=9"], stored).minutes == 9.0
+    source, stored = read_stored(path)
+    assert source == "smoke" and make_config(stored) == config
+    assert make_config(stored, ["minutes=9"]).minutes == 9.0
     assert json.loads(path.read_text())["config"] == json.loads(json.dumps(to_mapping(config)))
     path.write_text("{")
     with pytest.raises(ConfigError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from training.export.export import Exported
 from training.files.atomic import write_atomically
 from training.learn.checkpoint import CheckpointError
 from training.learn.learner import Learner
-from training.run.state import State
+from training.run.state import State, read_state
 from training.settings.resolve import make_config, read_stored
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
@@ -48,11 +47,13 @@ def ship(
     stored = read_stored(run_dir / "config.json")
     if stored is None:
         raise ConfigError(f"{run_dir}: no run there")
-    config = make_config(stored[0], [], stored[1])
+    config = make_config(stored[1])
     learner = Learner(config.learner, run_dir, device, lambda line: print(line, file=sys.stderr))
     if not learner.load():
         raise CheckpointError(f"{run_dir} has no readable checkpoint")
-    state = State(**json.loads((run_dir / "state.json").read_text(encoding="utf-8")))
+    state = read_state(run_dir)
+    if state is None:
+        raise ConfigError(f"{run_dir} has no state.json")
     origin = _origin(config, learner, state, strength, limits)
     return learner.export(out, name, dataclasses.replace(origin, sizes=sizes or origin.sizes))
 

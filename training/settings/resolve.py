@@ -1,4 +1,4 @@
-"""The settings of a run: presets, `key=value` overrides, the file in its directory."""
+"""The settings of a run: a recipe changed by `key=value` texts, and the file that keeps them with the run."""
 
 from __future__ import annotations
 
@@ -13,48 +13,20 @@ from typing import Any
 from engine.encoding import FEATURE_VERSION
 from training.files.atomic import write_atomically
 from training.settings.schema import RunConfig
-from training.settings.values import ConfigError, from_mapping, to_mapping
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "smoke": {
-        "minutes": 2.0, "workers": 1, "games": 24, "sizes": ("7",), "rules": ("0",), "cycle_positions": 1500,
-        "play": {"simulations": 16, "root_vcf_nodes": 100, "root_vct_nodes": 500, "leaf_vcf_nodes": 0,
-                 "opening": {"max_stones": 3, "free_stones": 3}},
-        "learner": {"net": {"blocks": 1, "channels": 16}, "batch": 64, "window_min": 2000, "warmup": 20},
-        "evaluation": {"every_minutes": 0.4, "size": 7, "sizes": (7,), "pairs": 10, "yardstick_pairs": 10,
-                       "simulations": 1, "leaf_vcf_nodes": 0, "yardsticks": ("random",)},
-    },
-    "laptop": {
-        "games": 24,
-        "play": {"simulations": 64, "fast_simulations": 16, "full_share": 0.5, "root_vct_nodes": 3000},
-        "learner": {"net": {"kind": "lines", "blocks": 6, "channels": 32, "policy_channels": 16}, "lr": 0.008,
-                    "loss": {"value": 1.5, "root_mix": 0.4}, "window_min": 6000, "reuse": 4.0},
-    },
-    "gpu": {
-        "minutes": 24 * 60.0, "games": 512, "cycle_positions": 200_000,
-        "learner": {"net": {"blocks": 10, "channels": 128}, "batch": 1024, "window_min": 200_000,
-                    "window_max": 5_000_000},
-        "play": {"simulations": 48},
-        "evaluation": {"every_minutes": 20.0},
-    },
-}  # fmt: skip
-"""Differences from the defaults."""
+from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
 
 
-def make_config(preset: str, overrides: Sequence[str], base: Mapping[str, Any] | None = None) -> RunConfig:
+def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
     """Return the settings of a run.
 
     Args:
-        preset: name in `PRESETS`.
+        settings: of a recipe, or stored with a run that goes on.
         overrides: `key=value` texts, keys dotted as in `play.gumbel.scale=0.2`, lists with commas.
-        base: stored settings of a run that goes on; they replace the preset.
 
     Raises:
-        ConfigError: unknown preset or key, or a value of the wrong kind.
+        ConfigError: unknown key, or a value of the wrong kind.
     """
-    if preset not in PRESETS:
-        raise ConfigError(f"unknown preset {preset!r}; known: {', '.join(PRESETS)}")
-    mapping: dict[str, Any] = json.loads(json.dumps(base if base is not None else PRESETS[preset]))
+    mapping: dict[str, Any] = json.loads(json.dumps(settings))
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
@@ -95,12 +67,12 @@ def _parse(kind: Any, text: str, key: str) -> Any:
         if float in options:
             return float(text)
     except (ValueError, KeyError):
-        raise ConfigError(f"{key} must be {kind}, not {text!r}") from None
+        raise ConfigError(f"{key} must be {kind_name(kind)}, not {text!r}") from None
     return text
 
 
 def store_config(path: Path, preset: str, config: RunConfig) -> None:
-    """Write the resolved settings of a run."""
+    """Write the resolved settings of a run and the name of what it was started with."""
     data = {"preset": preset, "feature_version": FEATURE_VERSION, "config": to_mapping(config)}
     write_atomically(path, json.dumps(data, indent=1).encode())
 

@@ -1,4 +1,8 @@
-"""Every setting of a training run: frozen dataclasses with meaning, default and what is allowed."""
+"""Every setting of a training run: unit, default, where the default comes from, and the file that reads it.
+
+"Prototype" is the one of this training, one core-hour on 15x15 freestyle; `training/RUNS.md` has the runs
+that later values come from. The recipes in `training/recipes` say what differs from these defaults.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,38 @@ import math
 from dataclasses import dataclass, field
 
 from engine.search.params import SearchParams
+from training.settings.field import setting
 from training.settings.values import ConfigError, weighted, weighted_rule
+
+_NETWORK, _LOSSES, _LEARNER = "net/network.py", "learn/losses.py", "learn/learner.py"
+_WINDOW, _GAME, _GUMBEL = "data/window.py", "play/game.py", "play/gumbel.py"
+_GATE, _LOOP, _HERE = "measure/gate.py", "loop.py", "settings/schema.py"
+_PROTOTYPE = "tuned: prototype"
 
 
 @dataclass(frozen=True, slots=True)
 class NetConfig:
-    """Shape of a net.
+    """Shape of a net."""
 
-    Attributes:
-        kind: `tower`, a residual tower; `lines`, a table of lines with light blocks
-            (`training.net.line_stem`).
-        blocks: residual blocks, of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in a
-            line net.
-        channels: of the trunk.
-        line_hidden: hidden units of the dense net that fills the table of a line net.
-        pool_block: index of the block that also sees the pooled board; -1 for none. Default: the middle.
-        policy_channels, value_channels: of the 1x1 convolutions in front of the heads.
-        value_hidden: width of the dense layer in front of the WDL logits.
-    """
-
-    kind: str = "tower"
-    blocks: int = 4
-    channels: int = 64
-    line_hidden: int = 128
-    pool_block: int | None = None
-    policy_channels: int = 32
-    value_channels: int = 32
-    value_hidden: int = 64
+    kind: str = setting(
+        "tower", "`tower`, a residual tower; `lines`, a table of lines with light blocks, better on a CPU",
+        _NETWORK,
+    )  # fmt: skip
+    blocks: int = setting(
+        4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in a line net", _NETWORK,
+        "blocks",
+    )  # fmt: skip
+    channels: int = setting(64, "of the trunk", _NETWORK, "channels")
+    line_hidden: int = setting(
+        128, "hidden units of the dense net that fills the table of a line net", _NETWORK, "units"
+    )
+    pool_block: int | None = setting(
+        None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
+        "blocks from the first",
+    )  # fmt: skip
+    policy_channels: int = setting(32, "of the 1x1 convolution before the policy", _NETWORK, "channels")
+    value_channels: int = setting(32, "of the 1x1 convolution before the value", _NETWORK, "channels")
+    value_hidden: int = setting(64, "width of the dense layer before the WDL logits", _NETWORK, "units")
 
     @property
     def pooled(self) -> int:
@@ -46,24 +55,25 @@ class NetConfig:
 
 @dataclass(frozen=True, slots=True)
 class LossConfig:
-    """Weights of the parts of the loss and the mix of the value target.
+    """Weights of the parts of the loss and the mix of the value target."""
 
-    Attributes:
-        value: weight of the WDL cross entropy; the policy's is 1.
-        reply: weight of the opponent-reply head.
-        soft: weight of the soft-policy head; its target is the policy target to the power `soft_power`.
-        soft_power: below 1 flattens.
-        root_mix: share of the searched root WDL in the value target, the rest is the result.
-        root_power: the searched WDL enters to this power, normalised. A search reports the mean of all that
-            it looked at, bad moves included; above 1 makes up for that.
-    """
-
-    value: float = 1.0
-    reply: float = 0.15
-    soft: float = 1.0
-    soft_power: float = 0.25
-    root_mix: float = 0.25  # tuned: prototype of one core-hour, 15x15 freestyle
-    root_power: float = 1.0
+    value: float = setting(1.0, "of the WDL cross entropy; the policy's is 1", _LOSSES, "weight")
+    reply: float = setting(0.15, "of the head that foretells the opponent's reply", _LOSSES, "weight")
+    soft: float = setting(
+        1.0, "of the soft-policy head, whose target is the policy target to the power `soft_power`", _LOSSES,
+        "weight",
+    )  # fmt: skip
+    soft_power: float = setting(0.25, "below 1 flattens the target of the soft-policy head", _LOSSES, "power")
+    root_mix: float = setting(
+        0.25, "of the searched root WDL in the value target, the rest is the result", _LOSSES, "share",
+        _PROTOTYPE,
+    )  # fmt: skip
+    root_power: float = setting(
+        1.0,
+        "the searched WDL enters to this power, normalised. A search reports the mean of all that it looked "
+        "at, bad moves included; above 1 makes up for that",
+        _LOSSES, "power",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not 0 <= self.root_mix <= 1 or not 0 < self.root_power < math.inf:
@@ -72,61 +82,74 @@ class LossConfig:
 
 @dataclass(frozen=True, slots=True)
 class LearnerConfig:
-    """How the learner works.
-
-    Attributes:
-        net: shape of the net.
-        loss: see `LossConfig`.
-        batch: positions a batch.
-        lr: peak learning rate of AdamW.
-        schedule: `constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the
-            published gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every`
-            batches ago, to stay near `kl_target`).
-        total_batches: length of the schedule when nobody tells the learner its progress; 0: the peak rate.
-        kl_target, kl_every: nats that the policy should move by, and batches between two looks (`kl` only).
-        warmup: batches of linear warm-up.
-        weight_decay: AdamW decay of convolution and dense weights (gains and biases have none).
-        clip: largest gradient norm.
-        freeze_norm: part of the way after which normalisation keeps its statistics, so that the net trains as
-            it will be used; 1: never.
-        ema: decay of the averaged weights a batch; the averaged ones are exported.
-        reuse: how often a position may be used on average.
-        window_share: share of all positions seen, the newest, that batches are drawn from.
-        window_min, window_max: limits of the window in positions, summed over board sizes.
-        surprise: share of the sampling weight that goes by KL(target || prior); 0 draws evenly.
-        fast_weight: sampling weight of a position without policy target (fast search), for its value.
-        rules: sampling weights of rules, each a rule code with `:weight` behind it; 1 for those not named.
-        bf16: bfloat16 autocast; None: where the processor or GPU computes in it (on others it is ten times
-            slower than float32).
-        threads: torch threads on the CPU; 0 leaves torch's choice.
-        keep_checkpoints: newest checkpoints kept.
-        seed: of weights, order and augmentation.
-    """
+    """How the learner works."""
 
     net: NetConfig = field(default_factory=NetConfig)
     loss: LossConfig = field(default_factory=LossConfig)
-    batch: int = 256
-    lr: float = 2e-3  # tuned: prototype of one core-hour, 2x32
-    schedule: str = "cosine"
-    total_batches: int = 0
-    kl_target: float = 0.02
-    kl_every: int = 20
-    warmup: int = 100
-    weight_decay: float = 0.01
-    clip: float = 2.0
-    freeze_norm: float = 0.8
-    ema: float = 0.998
-    reuse: float = 6.0  # tuned: prototype of one core-hour
-    window_share: float = 0.6  # tuned: same
-    window_min: int = 20_000
-    window_max: int = 2_000_000
-    surprise: float = 0.5
-    fast_weight: float = 0.0
-    rules: tuple[str, ...] = ()
-    bf16: bool | None = None
-    threads: int = 1
-    keep_checkpoints: int = 3
-    seed: int = 1
+    batch: int = setting(256, "in a batch", _LEARNER, "positions")
+    lr: float = setting(
+        2e-3, "peak learning rate of AdamW; a line net bears four times as much", _LEARNER, "a step",
+        "tuned: prototype, a tower of 2x32",
+    )  # fmt: skip
+    schedule: str = setting(
+        "cosine",
+        "`constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the published "
+        "gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every` batches ago, to "
+        "stay near `kl_target`)",
+        _LEARNER,
+    )
+    total_batches: int = setting(
+        0, "length of the schedule when nobody tells the learner its progress; 0: the peak rate", _LEARNER,
+        "batches",
+    )  # fmt: skip
+    kl_target: float = setting(0.02, "that the policy should move by (`kl` only)", _LEARNER, "nats")
+    kl_every: int = setting(20, "between two looks at that (`kl` only)", _LEARNER, "batches")
+    warmup: int = setting(100, "of linear warm-up", _LEARNER, "batches")
+    weight_decay: float = setting(
+        0.01, "AdamW decay of convolution and dense weights (gains and biases have none)", _LEARNER, "a step"
+    )
+    clip: float = setting(2.0, "largest norm of the gradient", _LEARNER, "norm")
+    freeze_norm: float = setting(
+        0.8,
+        "of the way after which normalisation keeps its statistics, so that the net trains as it will be "
+        "used; 1: never",
+        _LEARNER, "share",
+    )  # fmt: skip
+    ema: float = setting(
+        0.998, "decay of the averaged weights, which are the exported ones", _LEARNER, "a batch"
+    )
+    reuse: float = setting(
+        6.0, "how often a position may be used on average", _LEARNER, "times", _PROTOTYPE
+    )
+    window_share: float = setting(
+        0.6, "of all positions seen, the newest, that batches are drawn from", _WINDOW, "share", _PROTOTYPE
+    )
+    window_min: int = setting(
+        20_000, "in the window at least, summed over board sizes; with fewer nothing is learned", _WINDOW,
+        "positions",
+    )  # fmt: skip
+    window_max: int = setting(
+        2_000_000, "in the window at most, summed over board sizes", _WINDOW, "positions"
+    )
+    surprise: float = setting(
+        0.5, "of the sampling weight that goes by KL(target || prior); 0 draws evenly", _WINDOW, "share"
+    )
+    fast_weight: float = setting(
+        0.0, "in sampling, of a position without policy target (fast search), for its value", _WINDOW,
+        "weight",
+    )  # fmt: skip
+    rules: tuple[str, ...] = setting(
+        (), "in sampling: each a rule code with `:weight` behind it; 1 for those not named", _HERE, "weights"
+    )
+    bf16: bool | None = setting(
+        None,
+        "bfloat16 autocast; none: where the processor or GPU computes in it (on others it is ten times "
+        "slower than float32)",
+        _LEARNER,
+    )
+    threads: int = setting(1, "of torch on the CPU; 0 leaves torch's choice", _LEARNER, "threads")
+    keep_checkpoints: int = setting(3, "kept, the newest", _LEARNER, "checkpoints")
+    seed: int = setting(1, "of weights, order and augmentation", _LEARNER, "any whole number")
 
     def __post_init__(self) -> None:
         if self.schedule not in ("constant", "cosine", "step", "kl"):
@@ -142,79 +165,76 @@ class LearnerConfig:
 
 @dataclass(frozen=True, slots=True)
 class GumbelParams:
-    """Settings of the root search.
+    """Settings of the root search."""
 
-    Attributes:
-        considered: moves that sequential halving begins with.
-        scale, offset: of sigma.
-        noise: weight of the Gumbel noise; 0 plays the best move found.
-        dirichlet: share of Dirichlet noise in the priors that the considered moves are drawn by, so that
-            moves the policy has forgotten are searched now and then. Targets see it in the values found.
-        dirichlet_total: sum of its concentration over all legal moves.
-    """
-
-    considered: int = 16
-    scale: float = 0.3  # tuned: prototype of one core-hour, .681 against 0.1
-    offset: float = 50.0
-    noise: float = 1.0
-    dirichlet: float = 0.1
-    dirichlet_total: float = 10.83  # tuned: as in the field, 0.03 a move of a 19x19 board
+    considered: int = setting(16, "that sequential halving begins with", _GUMBEL, "moves")
+    scale: float = setting(
+        0.3, "factor of sigma", _GUMBEL, "logits a unit of q and visit", "tuned: prototype, .681 against 0.1"
+    )
+    offset: float = setting(50.0, "of sigma, added to the visits of the most visited move", _GUMBEL, "visits")
+    noise: float = setting(1.0, "of the Gumbel noise; 0 plays the best move found", _GUMBEL, "weight")
+    dirichlet: float = setting(
+        0.1,
+        "of Dirichlet noise in the priors that the considered moves are drawn by, so that moves the policy "
+        "has forgotten are searched now and then. Targets see it in the values found",
+        _GUMBEL, "share",
+    )  # fmt: skip
+    dirichlet_total: float = setting(
+        10.83, "sum of its concentration over all legal moves", _GUMBEL, "concentration",
+        "derived: 0.03 a move of a 19x19 board, as usual in the field",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningConfig:
-    """How games begin: some stones near the centre, then some drawn from the net's policy.
+    """How games begin: some stones near the centre, then some drawn from the net's policy."""
 
-    Attributes:
-        max_stones: a game begins with 0 to this many stones (fewer on small boards).
-        spread: the first ones stand at most this many cells from the centre.
-        free_stones: at most this many stones are drawn without the net.
-        temperature: of the policy that the others are drawn from.
-        max_value: openings with a larger |win - loss| for the side to move, by the net or after the first
-            search, are rejected.
-        tries: after so many rejections in a row only solved positions are rejected.
-    """
-
-    max_stones: int = 8
-    spread: int = 3
-    free_stones: int = 3
-    temperature: float = 1.2
-    max_value: float = 0.35
-    tries: int = 10
+    max_stones: int = setting(
+        8, "a game begins with 0 to this many (fewer on small boards)", _GAME, "stones"
+    )
+    spread: int = setting(3, "from the centre at most, for the first ones", _GAME, "cells")
+    free_stones: int = setting(3, "drawn without the net at most", _GAME, "stones")
+    temperature: float = setting(1.2, "of the policy that the others are drawn from", _GAME, "temperature")
+    max_value: float = setting(
+        0.35,
+        "openings with a larger |win - loss| for the side to move, by the net or after the first search, are "
+        "rejected",
+        _GAME, "win - loss",
+    )  # fmt: skip
+    tries: int = setting(
+        10, "after so many rejections in a row only solved positions are rejected", _GAME, "openings"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class PlayConfig:
-    """How self-play searches and moves.
+    """How self-play searches and moves."""
 
-    Attributes:
-        simulations: of a full search, which makes a policy target.
-        fast_simulations: of a fast search, which only makes a move.
-        full_share: share of moves that get a full search (playout cap randomisation).
-        fast_considered: moves that sequential halving begins with in a fast search.
-        gumbel: see `GumbelParams`.
-        reuse_tree: keep the subtree of the move played.
-        root_vcf_nodes: budget of the solver at every root, for wins by fours; a win ends the game.
-        root_vct_nodes: the same for wins by fours and threes, so that the values of quiet moves are learned
-            from games that end as soon as the solver can end them.
-        leaf_vcf_nodes: budget at leaves.
-        policy_temperature: above 1 flattens the net's priors.
-        max_ply_share: games longer than this share of the board are cut and drawn.
-        tree_bytes: memory of one tree.
-    """
-
-    simulations: int = 32
-    fast_simulations: int = 12
-    full_share: float = 0.75
-    fast_considered: int = 8
+    simulations: int = setting(32, "of a full search, which makes a policy target", _GAME, "simulations")
+    fast_simulations: int = setting(12, "of a fast search, which only makes a move", _GAME, "simulations")
+    full_share: float = setting(
+        0.75, "of moves that get a full search (playout cap randomisation)", _GAME, "share"
+    )
+    fast_considered: int = setting(
+        8, "that sequential halving begins with in a fast search", _GAME, "moves"
+    )
     gumbel: GumbelParams = field(default_factory=GumbelParams)
-    reuse_tree: bool = True
-    root_vcf_nodes: int = 500
-    root_vct_nodes: int = 10_000
-    leaf_vcf_nodes: int = 60
-    policy_temperature: float = 1.1
-    max_ply_share: float = 1.0
-    tree_bytes: int = 4 << 20
+    reuse_tree: bool = setting(True, "keep the subtree of the move played", _GAME)
+    root_vcf_nodes: int = setting(
+        500, "of the solver at every root, for wins by fours; a win ends the game", _GAME, "nodes"
+    )
+    root_vct_nodes: int = setting(
+        10_000,
+        "the same for wins by fours and threes, so that the values of quiet moves are learned from games "
+        "that end as soon as the solver can end them",
+        _GAME, "nodes", "tuned: games of r2 (docs/training.md)",
+    )  # fmt: skip
+    leaf_vcf_nodes: int = setting(60, "of the solver at leaves", _HERE, "nodes")
+    policy_temperature: float = setting(1.1, "of the net's priors; above 1 flattens", _HERE, "temperature")
+    max_ply_share: float = setting(
+        1.0, "of the board; longer games are cut and drawn", _GAME, "share"
+    )
+    tree_bytes: int = setting(4 << 20, "memory of one tree", _GAME, "bytes")
     opening: OpeningConfig = field(default_factory=OpeningConfig)
 
     def search_params(self) -> SearchParams:
@@ -234,71 +254,88 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """How nets are measured while training goes on.
+    """How nets are measured while training goes on."""
 
-    Attributes:
-        every_minutes: minutes of training between two measurements.
-        size, rule: of the games against the best net, which decide promotion.
-        pairs: pairs of games against the best net, and against each yardstick.
-        yardstick_pairs: pairs against each opponent that is not a net.
-        simulations: a move, of both sides; 1 plays the net's first choice.
-        leaf_vcf_nodes: solver budget at leaves, of both sides.
-        threshold: a candidate is promoted from this score on.
-        sizes: boards of the games against `yardsticks`.
-        yardsticks: `random`, `rollouts:N`, `uniform`, `tactical`; each is dropped when beaten twice by 98 %.
-    """
+    every_minutes: float = setting(10.0, "of training between two measurements", _LOOP, "minutes")
+    size: int = setting(
+        15, "of the games against the best net, which decide promotion", _GATE, "cells a side"
+    )
+    rule: int = setting(0, "of those games", _GATE, "rule code")
+    pairs: int = setting(32, "against the best net", _GATE, "pairs of games")
+    yardstick_pairs: int = setting(10, "against each opponent that is not a net", _GATE, "pairs of games")
+    simulations: int = setting(
+        64, "a move, of both sides; 1 plays the net's first choice", _GATE, "simulations"
+    )
+    leaf_vcf_nodes: int = setting(60, "of the solver at leaves, of both sides", _GATE, "nodes")
+    threshold: float = setting(0.5, "a candidate is promoted from this one on", _LOOP, "score")
+    sizes: tuple[int, ...] = setting((9, 15), "of the games against `yardsticks`", _GATE, "cells a side")
+    yardsticks: tuple[str, ...] = setting(
+        ("random", "rollouts:1000", "uniform", "tactical"),
+        "`random`, `rollouts:N`, `uniform`, `tactical`; each is dropped when beaten twice by 98 %", _GATE,
+        "names",
+    )  # fmt: skip
 
-    every_minutes: float = 10.0
-    size: int = 15
-    rule: int = 0
-    pairs: int = 32
-    yardstick_pairs: int = 10
-    simulations: int = 64
-    leaf_vcf_nodes: int = 60
-    threshold: float = 0.5
-    sizes: tuple[int, ...] = (9, 15)
-    yardsticks: tuple[str, ...] = ("random", "rollouts:1000", "uniform", "tactical")
+
+@dataclass(frozen=True, slots=True)
+class StartConfig:
+    """What a run of a recipe begins with: recipes of other runs, as files seen from its folder."""
+
+    weights: tuple[str, ...] = setting(
+        (), "mean of their weights; `=SHARE` behind a name that weighs differently", "settings/recipes.py",
+        "recipes",
+    )  # fmt: skip
+    records: tuple[str, ...] = setting((), "their games, oldest first", "settings/recipes.py", "recipes")
+    records_positions: int = setting(
+        0, "of these games at most, about, the newest; 0: all", "selfplay.py", "positions"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Everything that decides a run.
+    """Everything that decides a run."""
 
-    Attributes:
-        seed: of all games and of the learner.
-        minutes: length of the run, resumed parts together; 0: until stopped.
-        device: `auto`, `cpu` or `cuda`, of self-play and learner.
-        workers: self-play processes; 0: one a core; with a GPU one for two cores, at least four.
-        games: games in flight of each board size in each worker.
-        precision: `int8` or `fp32` nets in self-play on the CPU.
-        sizes: boards, each `N` or `WxH`, with `:weight` behind it (share of positions, default 1).
-        rules: each a rule code, with `:weight` (share of games, default 1).
-        small_sizes: boards of the first `small_share` of the run.
-        small_share: share of the run's time; 0 switches small boards off.
-        cycle_positions: positions of self-play between two rounds of learning; the first cycles are shorter.
-        self_play_net: `latest` plays with every export, `best` only with promoted ones.
-        total_positions: the run also ends after so many positions, and its learning rate follows their count
-            instead of the time; 0: `minutes` decides. Such a run repeats itself game by game, like one with
-            a constant rate.
-        pretrain_samples: before its first game the run learns from so many samples of the records it was
-            given by `--records`, with a learning rate that falls to its end; 0: none.
-        play, learner, evaluation: see there.
-    """
-
-    seed: int = 1
-    minutes: float = 60.0
-    device: str = "auto"
-    workers: int = 0
-    games: int = 32
-    precision: str = "int8"
-    sizes: tuple[str, ...] = ("15:5", "20:2", "9", "11", "13", "17")
-    rules: tuple[str, ...] = ("0:3", "1:2", "4:2", "8", "9")
-    small_sizes: tuple[str, ...] = ()
-    small_share: float = 0.0
-    cycle_positions: int = 8000
-    self_play_net: str = "latest"
-    total_positions: int = 0
-    pretrain_samples: int = 0
+    seed: int = setting(1, "of all games, those of measurements too", _LOOP, "any whole number")
+    minutes: float = setting(
+        60.0, "length of the run, resumed parts together; 0: until stopped", _LOOP, "minutes"
+    )
+    device: str = setting("auto", "`auto`, `cpu` or `cuda`, of self-play and learner", _LOOP)
+    workers: int = setting(
+        0, "self-play processes; 0: one a core; with a GPU one for two cores, at least four", "crew/cores.py",
+        "processes",
+    )  # fmt: skip
+    games: int = setting(32, "in flight of each board size in each worker", _LOOP, "games")
+    precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
+    sizes: tuple[str, ...] = setting(
+        ("15:5", "20:2", "9", "11", "13", "17"),
+        "boards, each `N` or `WxH`, with `:weight` behind it (share of positions, default 1)", _HERE,
+        "cells a side",
+    )  # fmt: skip
+    rules: tuple[str, ...] = setting(
+        ("0:3", "1:2", "4:2", "8", "9"), "each a rule code, with `:weight` (share of games, default 1)",
+        _HERE, "rule codes",
+    )  # fmt: skip
+    small_sizes: tuple[str, ...] = setting(
+        (), "boards of the first `small_share` of the run", _HERE, "cells a side"
+    )
+    small_share: float = setting(0.0, "of the run's time; 0 switches small boards off", _LOOP, "share")
+    cycle_positions: int = setting(
+        8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
+    )
+    self_play_net: str = setting(
+        "latest", "`latest` plays with every export, `best` only with promoted ones", _LOOP
+    )
+    total_positions: int = setting(
+        0,
+        "the run also ends after so many positions, and its learning rate follows their count instead of the "
+        "time; 0: `minutes` decides. Such a run repeats itself game by game, like one with a constant rate",
+        _LOOP, "positions",
+    )  # fmt: skip
+    pretrain_samples: int = setting(
+        0,
+        "before its first game the run learns from so many samples of the records it was given by "
+        "`--records`, with a learning rate that falls to its end; 0: none",
+        _LOOP, "samples",
+    )  # fmt: skip
     play: PlayConfig = field(default_factory=PlayConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import textwrap
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from engine.rules.rule import Rule
+from training.settings.field import about
 
 T = TypeVar("T")
 
@@ -34,14 +36,14 @@ def positive(text: str, what: str) -> float:
     return value
 
 
-def weighted(text: str, what: str) -> tuple[str, float]:
-    """Return name and weight of `NAME:WEIGHT`, or of `NAME`, whose weight is 1.
+def weighted(text: str, what: str, sign: str = ":") -> tuple[str, float]:
+    """Return name and weight of `NAME:WEIGHT` (":" being the sign), or of `NAME`, whose weight is 1.
 
     Raises:
         ConfigError: see `positive`; the message calls the thing `what`.
     """
-    name, colon, weight = text.partition(":")
-    return name, positive(weight, f"{what} {text!r}: the weight") if colon else 1.0
+    name, found, weight = text.partition(sign)
+    return name, positive(weight, f"{what} {text!r}: the weight") if found else 1.0
 
 
 def weighted_rule(text: str) -> tuple[int, float]:
@@ -91,6 +93,8 @@ def _checked(value: Any, hint: Any, path: str) -> Any:
         if option is type(None) and value is None:
             return None
         if option is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+            if not math.isfinite(value):
+                raise ConfigError(f"{path} must be a finite number, not {value}")
             return float(value)
         if option is int and isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -99,24 +103,47 @@ def _checked(value: Any, hint: Any, path: str) -> Any:
         if typing.get_origin(option) is tuple and isinstance(value, (list, tuple)):
             item = typing.get_args(option)[0]
             return tuple(_checked(v, item, path) for v in value)
-    raise ConfigError(f"{path} must be {hint}, not {value!r}")
+    raise ConfigError(f"{path} must be {kind_name(hint)}, not {value!r}")
+
+
+def kind_name(hint: Any) -> str:
+    """Return what a setting of a type must be, in words."""
+    if typing.get_origin(hint) is tuple:
+        return f"a list, each item {kind_name(typing.get_args(hint)[0])}"
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return " or ".join(kind_name(option) for option in typing.get_args(hint))
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "none"}
+    return words[hint]
 
 
 def describe(kind: type[Any], where: str = "") -> str:
-    """Return what the settings of a config dataclass mean, nested ones included, from its docstrings.
+    """Return what the settings of a config dataclass are, nested ones included.
 
     Args:
-        kind: a dataclass whose docstring ends in a section "Attributes:".
+        kind: a dataclass whose fields were declared by `training.settings.field.setting`.
         where: path of these settings in the whole, "" or ending in a dot.
     """
-    head, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
+    head = inspect.cleandoc(kind.__doc__ or "")
     hints = typing.get_type_hints(kind)
-    title = f"{where}*: {head.strip()}" if where else head.strip()
-    parts = [f"{title}\n\n{attributes.rstrip()}"]
+    lines, groups = [f"{where}*: {head}" if where else head, ""], []
     for f in dataclasses.fields(kind):
         if dataclasses.is_dataclass(hints[f.name]):
-            parts.append(describe(hints[f.name], f"{where}{f.name}."))
-    return "\n\n".join(parts)
+            groups.append(describe(hints[f.name], f"{where}{f.name}."))
+            continue
+        known = about(f)
+        value = f"{_shown(f.default)} {known.unit}".rstrip()
+        text = f"{f.name} = {value}: {known.text}. [{known.source}; read by {known.reader}]"
+        lines += textwrap.wrap(
+            text, 100, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False
+        )
+    return "\n\n".join(["\n".join(lines), *groups])
+
+
+def _shown(value: Any) -> str:
+    """Return a default as `--set` takes it."""
+    if isinstance(value, tuple):
+        return ",".join(_shown(item) for item in value) or "(empty)"
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def to_mapping(config: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import json
 import time
 from dataclasses import dataclass
 
+from engine.commands.options import add_board_options
 from engine.errors import PositionError
-from engine.options import add_board_options
 from engine.positions import draw, position_text, read_position
 from engine.rules._board import BLACK, EMPTY, WHITE, Board
 from engine.rules.geometry import format_move

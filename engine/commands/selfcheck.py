@@ -89,7 +89,7 @@ def kernel() -> str:
     Raises:
         _Fault: a fact is wrong.
     """
-    from engine.bench import signature_of
+    from engine.commands.bench import signature_of
 
     facts = list(_facts())
     wrong = [text for text, holds in facts if not holds]
@@ -150,10 +150,10 @@ def speed(config: EngineConfig) -> str:
     Raises:
         _Fault: it is too slow for any league.
     """
+    from engine.commands.speed import evaluations, opening
     from engine.evaluator.base import KERNEL_NONE
     from engine.evaluator.make import make_evaluator, net_path
     from engine.evaluator.onnx import OnnxEvaluator
-    from engine.speed import evaluations, opening
 
     evaluator = make_evaluator(config, 1, decorate=False)
     if evaluator.kernel_kind != KERNEL_NONE:

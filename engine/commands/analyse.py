@@ -13,10 +13,10 @@ import dataclasses
 import json
 import sys
 
+from engine.commands.options import add_board_options, add_config_options, config_from
 from engine.engine import Engine
 from engine.errors import PositionError
 from engine.gamefile import load_game
-from engine.options import add_board_options, add_config_options, config_from
 from engine.positions import draw, position_text, read_position
 from engine.review import ReviewedMove, line_of, review, worst
 from engine.rules.geometry import format_move

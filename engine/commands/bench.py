@@ -104,7 +104,8 @@ def signature_of_game(
 ) -> tuple[int, int]:
     """Search a position and some that follow, as in a game; return the digest and the simulations done.
 
-    The digest is of the trees, and of the moves with visits, proofs and lines that `Search` makes of them.
+    The digest is of the trees and their roots' priors, and of the moves with their numbers, proofs and lines
+    that `Search` found.
 
     Args:
         simulations: of each search.
@@ -123,9 +124,10 @@ def signature_of_game(
             break
         result = search.search(board, _PythonHashed(SEED), [NodeLimit(simulations)])
         done += result.simulations
-        candidates = [(m.point, m.visits, m.proven, m.distance) for m in result.candidates[:CANDIDATES]]
-        numbers = (result.visits, result.evaluations, result.proven, result.distance, result.stop_reason)
-        found.append((search.tree.signature() & _MASK, result.pv, numbers, candidates))
+        moves = [(m.point, m.visits, m.wdl, m.proven, m.distance) for m in result.candidates[:CANDIDATES]]
+        numbers = (result.visits, result.evaluations, result.wdl, result.proven, result.distance)
+        tree = (search.tree.signature() & _MASK, search.tree.priors().tolist())
+        found.append((tree, result.pv, result.stop_reason, numbers, moves))
         for point in result.pv[:plies_on]:
             board.place(point)
         if board.winner != EMPTY:

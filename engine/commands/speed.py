@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.bench import SEED
+from engine.commands.bench import SEED
+from engine.commands.options import add_board_options, add_config_options, config_from
 from engine.config import EngineConfig
 from engine.encoding import encode
 from engine.engine import Engine
 from engine.evaluator.base import KERNEL_HASHED, KERNEL_NONE, Evaluator
 from engine.evaluator.make import make_evaluator
-from engine.options import add_board_options, add_config_options, config_from
 from engine.rules._board import Board, place_undo_loop
 from engine.rules.geometry import parse_moves
 from engine.rules.rule import Rule

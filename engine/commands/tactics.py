@@ -14,15 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from engine.commands.options import add_config_options, config_from
 from engine.engine import Engine
 from engine.errors import PositionError
-from engine.options import add_config_options, config_from
 from engine.rules._board import Board
 from engine.rules.geometry import format_move, format_moves, parse_moves
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 
-SUITE = Path(__file__).resolve().parent.parent / "tests" / "tactics" / "suite.jsonl"
+SUITE = Path(__file__).resolve().parents[2] / "tests" / "tactics" / "suite.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

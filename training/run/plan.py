@@ -1,0 +1,105 @@
+"""What one call of `training.selfplay` has to do: a run, and before it those that its recipe builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from training.data.imports import import_shards
+from training.learn.checkpoint import list_checkpoints
+from training.run.state import is_over, read_state
+from training.settings.recipes import Recipe, earlier
+from training.settings.resolve import make_config, read_stored
+from training.settings.schema import RunConfig
+from training.settings.values import ConfigError
+
+BEFORE = ".before"
+"""Behind the name of a run directory: the folder of the runs that its recipe builds on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run.
+
+    Attributes:
+        run_dir: of the run.
+        source: name of the preset, or of the recipe's file, that it is started with.
+        config: its settings.
+        weights: folders of runs whose weights it begins with, and their shares.
+        records: `records` folders of runs whose games it begins with, the oldest first.
+        records_positions: about so many of the newest of these; 0: all.
+    """
+
+    run_dir: Path
+    source: str
+    config: RunConfig
+    weights: Mapping[Path, float] = field(default_factory=dict)
+    records: Sequence[Path] = ()
+    records_positions: int = 0
+
+    def checkpoints(self) -> dict[Path, float]:
+        """Return the newest checkpoints of the runs in `weights`, and their shares.
+
+        Raises:
+            ConfigError: a run has none.
+        """
+        found: dict[Path, float] = {}
+        for folder, share in self.weights.items():
+            newest = list_checkpoints(folder / "checkpoints")
+            if not newest:
+                raise ConfigError(f"{folder}: no checkpoint there to begin with")
+            found[newest[-1]] = found.get(newest[-1], 0.0) + share
+        return found
+
+    def take_records(self) -> int:
+        """Copy the games of `records` into the run's own; return the positions from elsewhere that it has.
+
+        Raises:
+            RecordError: see `import_shards`.
+        """
+        own = self.run_dir / "records"
+        own.mkdir(parents=True, exist_ok=True)
+        return import_shards(self.records, own, self.records_positions)
+
+
+def plan_run(
+    recipe: Recipe, run_dir: Path, overrides: Sequence[str] = (), shared: Sequence[str] = ()
+) -> list[Plan]:
+    """Return what is left to do until a run of a recipe is over: the run, behind those that it builds on.
+
+    A run that exists goes on with its stored settings. The runs that a recipe builds on lie in `run_dir` with
+    `BEFORE` behind its name, each under the name of its recipe. They are left out when they are over, and all
+    of them when the run has a checkpoint already.
+
+    Args:
+        recipe: of the run.
+        run_dir: of the run.
+        overrides: `key=value` texts for the run.
+        shared: the same for every run, such as those that describe the machine.
+
+    Raises:
+        ConfigError: see `earlier`, `make_config` and `read_stored`.
+    """
+    folder = run_dir.with_name(run_dir.name + BEFORE)
+    begun = bool(list_checkpoints(run_dir / "checkpoints"))
+    plans = []
+    for one in [] if begun else earlier(recipe):
+        plan = _plan(one, folder / one.name, folder, f"{one.name}.toml", shared)
+        state = read_state(plan.run_dir)
+        if state is None or not is_over(plan.config, state):
+            plans.append(plan)
+    own = recipe if not begun else Recipe(recipe.path, recipe.settings)
+    return [*plans, _plan(own, run_dir, folder, recipe.source, [*shared, *overrides])]
+
+
+def _plan(recipe: Recipe, run_dir: Path, folder: Path, source: str, overrides: Sequence[str]) -> Plan:
+    stored = read_stored(run_dir / "config.json")
+    return Plan(
+        run_dir,
+        source,
+        make_config(stored[1] if stored else recipe.settings, overrides),
+        {folder / path.stem: share for path, share in recipe.weights().items()},
+        [folder / path.stem / "records" for path in recipe.records()],
+        recipe.start.records_positions,
+    )

@@ -1,0 +1,41 @@
+"""One setting: its default together with all that is to be known about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+NOT_TUNED = "not tuned"
+"""Source of a default that nobody measured against others."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class About:
+    """What is known about a setting.
+
+    Attributes:
+        text: what it does.
+        unit: of its value, "" where the text names the values it may have.
+        source: where the default comes from: `NOT_TUNED`, or text that begins with "tuned: " and says where,
+            or with "derived: " and says how.
+        reader: the file that reads it, seen from `training`.
+    """
+
+    text: str
+    unit: str
+    source: str
+    reader: str
+
+
+def setting(default: T, text: str, reader: str, unit: str = "", source: str = NOT_TUNED) -> T:
+    """Declare a field of a dataclass of settings; see `About`."""
+    return dataclasses.field(default=default, metadata={"about": About(text, unit, source, reader)})
+
+
+def about(field: dataclasses.Field[Any]) -> About:
+    """Return what is known about a field that `setting` declared."""
+    found = field.metadata["about"]
+    assert isinstance(found, About)
+    return found
