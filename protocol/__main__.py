@@ -100,6 +100,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         "--play", action="store_true",
         help="play a game at the terminal; `--play --help` lists what goes with it",
     )
+    parser.add_argument("--force-utf8", action="store_true", help=argparse.SUPPRESS)  # a fork of Yixin-Board
     parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
     found = parser.parse_args(arguments)
     dialect = None if found.dialect == "auto" else found.dialect
