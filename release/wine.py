@@ -71,7 +71,7 @@ def refuse_files(descriptors: Sequence[int] = (1, 2)) -> None:
     for fd in descriptors:
         if stat.S_ISREG(os.fstat(fd).st_mode):
             raise SystemExit(
-                f"standard {'output' if fd == 1 else 'error'} is a file, and Python under Wine does not start "
+                f"standard {'output' if fd == 1 else 'error'} is a file; Python under Wine does not start "
                 "with one; use a pipe: python -m release.wine 2>&1 | tee FILE"
             )
 
