@@ -18,7 +18,6 @@ from engine.play.game import COLOURS, Game
 from engine.play.screen import columns
 from engine.play.table import HUMANS
 from engine.review import ReviewedMove, line_of, worst
-from engine.rules.rule import Rule
 from engine.search.result import MoveStats
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ def load(session: Session, command: Command) -> None:
     game = Game.from_record(load_game(path, session.game.rule))
     session.start(game)
     session.paused = session.engine_is_due
-    rule = rule_name(game.rule)
+    rule = game.rule_name
     more = "; `go` lets the engine move" if session.paused else ""
     if not game.over:
         session.say(f"{len(game.points)} stones from {path.name}, {rule}{more}")
@@ -205,7 +204,8 @@ def new(session: Session, command: Command) -> None:
     board, rule = session.game.board, session.game.rule
     size, swap2 = (board.width, board.height), False
     if command.name != "new" and not command.argument:
-        session.say(f"{board.width}x{board.height} {rule_name(rule)}; `{command.name} ...` starts a new game")
+        size_and_rule = f"{board.width}x{board.height} {session.game.rule_name}"
+        session.say(f"{size_and_rule}; `{command.name} ...` starts a new game")
         return
     for word in command.argument.split():
         if word.lower() == "swap2":
@@ -251,13 +251,9 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
 }  # fmt: skip
 
 
-THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
-"""Commands that end a game which may not be finished; the session asks first."""
-
-
-def rule_name(rule: Rule) -> str:
-    """Return the name of a rule as it is typed."""
-    return rule.name.lower().replace("_", "-")
+def act(session: Session, command: Command) -> None:
+    """Carry out a command of the person."""
+    ACTIONS[command.name](session, command)
 
 
 def parse_levels(text: str) -> tuple[int, int]:

@@ -43,6 +43,8 @@ _NAMES = {
 _BARE = frozenset(
     {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes"}
 )
+THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
+"""Commands that end a game which may not be finished; the session asks first."""
 _APART = re.compile(r"(?:[a-z]\s+[0-9]{1,2}\s*)+", re.ASCII)
 """Moves with a blank inside, as `h 9`."""
 _SHOWN = 24  # characters of nonsense that a message repeats

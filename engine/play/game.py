@@ -55,6 +55,11 @@ class Game:
         return Rule(self.board.rule)
 
     @property
+    def rule_name(self) -> str:
+        """The rule as it is typed."""
+        return self.rule.name.lower().replace("_", "-")
+
+    @property
     def last(self) -> int | None:
         """Point of the last move."""
         return self.points[-1] if self.points else None

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.errors import EngineError, PositionError
-from engine.play.actions import ACTIONS, THROWS_AWAY, rule_name
-from engine.play.commands import Command, parse_command
+from engine.play.commands import THROWS_AWAY, Command, parse_command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import Screen, View
 from engine.play.swap2 import OFFERED, Swap2
@@ -29,14 +28,22 @@ class Session:
         table: Table,
         thinker: Thinker,
         screen: Screen,
+        act: Callable[[Session, Command], None],
         *,
         swap2: bool = False,
         from_bottom: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin with a game; `swap2` asks for that opening first, `from_bottom` calls the lowest row 1."""
+        """Begin with a game.
+
+        Args:
+            act: carries out what the person typed, as `engine.play.actions.act`.
+            swap2: whether that opening comes first.
+            from_bottom: whether the person calls the lowest row 1.
+        """
         self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
         self.game.from_bottom = from_bottom
+        self._act = act
         self.opening = Swap2() if swap2 else None
         self.paused = False
         self.leaving = False
@@ -113,7 +120,7 @@ class Session:
     def default_panel(self) -> list[str]:
         """Return who plays, at what, and the last moves."""
         board, table = self.game.board, self.table
-        lines = [f"Tengen  {board.width}x{board.height} {rule_name(self.game.rule)}", ""]
+        lines = [f"Tengen  {board.width}x{board.height} {self.game.rule_name}", ""]
         for colour in (0, 1):
             player = "you" if colour in table.humans else f"level {table.levels[colour]}"
             mark = ">" if colour == board.to_move and not self.game.over else " "
@@ -168,7 +175,7 @@ class Session:
             self._doubted = command
             self.say(THROW_HINT)
             return
-        ACTIONS[command.name](self, command)
+        self._act(self, command)
 
     def _would_lose(self, command: Command) -> bool:
         """Return whether a command drops moves of the person that nobody could bring back."""
