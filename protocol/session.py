@@ -16,6 +16,7 @@ from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import commands as c
 from protocol import questions, replies
 from protocol.job import Outcome, Progress, Thinker
+from protocol.notation import RowsFrom
 from protocol.position import BoardFault, from_board
 from protocol.settings import Dialect
 from protocol.table import Table
@@ -37,6 +38,7 @@ class Session:
         send: Callable[[str], None],
         log: Callable[[str], None],
         dialect: Dialect | None = None,
+        rows_from: RowsFrom | None = None,
     ) -> None:
         """Begin a conversation.
 
@@ -45,11 +47,12 @@ class Session:
             send: puts one line into the pipe.
             log: notes what went wrong but was survived.
             dialect: None finds it out: Yixin from the first START after YXSHOWINFO, else Gomocup.
+            rows_from: see `protocol.notation.notation`.
         """
         self._thinker = thinker
         self._send = send
         self._log = log
-        self._table = Table(dialect)
+        self._table = Table(dialect, rows_from)
         self._thinking = Thinking(self._table, thinker, send, log, self._go_on)
         self._waiting: deque[tuple[c.Command, float]] = deque()
 
