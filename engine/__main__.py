@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from engine.errors import EngineError
 
 COMMANDS = {
-    "bench": ("engine.bench", "search fixed positions and print one signature of all trees"),
-    "speed": ("engine.speed", "measure net, search, rules and solver"),
-    "analyse": ("engine.analyse", "show the best moves of a position"),
+    "bench": ("engine.commands.bench", "search fixed positions and print one signature of all trees"),
+    "speed": ("engine.commands.speed", "measure net, search, rules and solver"),
+    "analyse": ("engine.commands.analyse", "show the best moves of a position"),
     "play": ("engine.play.cli", "play a game at the terminal"),
-    "solve": ("engine.solve", "look for a forced win by fours, or fours and threes"),
-    "tactics": ("engine.tactics", "count the tactical positions that the engine gets right"),
-    "describe-net": ("engine.describe", "show what a net file says about itself, and check it"),
+    "solve": ("engine.commands.solve", "look for a forced win by fours, or fours and threes"),
+    "tactics": ("engine.commands.tactics", "count the tactical positions that the engine gets right"),
+    "describe-net": ("engine.commands.describe", "show what a net file says about itself, and check it"),
 }
 
 

@@ -1,62 +1,74 @@
-"""Weaker or more varied play: drawing a move instead of taking the best."""
+"""Weaker or more varied play: overlooking stones, and drawing a move instead of taking the best."""
 
 from __future__ import annotations
 
 import dataclasses
 from random import Random
 
-import numpy as np
-import numpy.typing as npt
-
-from engine.encoding import encode
-from engine.evaluator.base import Evaluator
-from engine.fallback import result_of
 from engine.rules._board import Board
 from engine.search.result import SearchResult
 
-SIGHT = 2
-"""Cells around the stones that a first glance takes in (derived: what matters lies there; a warm draw over
-the whole board would mostly fall on points that nobody looks at)."""
+REACH = 3
+"""Cells around the stones that moves are drawn from (derived: a line of five that holds a stone and the move
+spans no more, as good as always; the tail of a flat draw over the whole board is nonsense)."""
+PLAN_SHARE = 0.02
+"""A move whose chance is a smaller share of that of the best is no plan, and is not drawn (tuned: by eye)."""
+SIGHT = 6
+"""Cells from the last two moves at which the eye has faded (derived: beyond a row of five around them)."""
 
 
-def first_sight(board: Board, evaluator: Evaluator, temperature: float, generator: Random) -> SearchResult:
-    """Draw a legal move with chances `prior^(1/temperature)`, without a look at fives, blocks or replies.
+def what_is_seen(board: Board, oversight: float, generator: Random) -> Board:
+    """Return the position as a player has it in mind who overlooks stones far from where the game goes on.
+
+    The last two stones are seen, as are obstacles. Any other stone is overlooked with a chance that rises in
+    proportion to its distance from the nearer of these two, up to `oversight` at SIGHT cells: a distant four
+    and a three on the other side go first, and what is seen is played sensibly.
 
     Args:
-        board: a position with legal moves; those near a stone are preferred to all others.
-        evaluator: asked once.
-        temperature: less than 1 counts as 1.
+        board: left as it is.
+        oversight: from 0 (all is seen) to 1.
+
+    Returns:
+        `board` itself if all was seen, else another one with the same side to move.
     """
-    logits, _ = evaluator.evaluate(encode(board)[np.newaxis], np.array([board.hash], np.uint64))
-    points = board.legal_points()
-    near = _near(board)
-    points = [p for p in points if near[p]] or points
-    scaled = logits[0, points].astype(np.float64) / max(1.0, temperature)
-    weights = np.exp(scaled - scaled.max())
-    return result_of(generator.choices(points, weights.tolist())[0], "first sight")
-
-
-def _near(board: Board) -> npt.NDArray[np.bool_]:
-    """Return for each point whether a stone stands within SIGHT cells, bool [A]."""
-    near = np.zeros((board.height, board.width), bool)
-    for point, _ in board.stones():
+    stones = board.stones()
+    if oversight <= 0 or len(stones) < 3:
+        return board
+    last = [divmod(point, board.width) for point, _ in stones[-2:]]
+    seen = []
+    for point, colour in stones[:-2]:
         y, x = divmod(point, board.width)
-        near[max(0, y - SIGHT) : y + SIGHT + 1, max(0, x - SIGHT) : x + SIGHT + 1] = True
-    return near.ravel()
+        distance = min(max(abs(x - at_x), abs(y - at_y)) for at_y, at_x in last)
+        if colour > 1 or generator.random() >= oversight * min(1.0, distance / SIGHT):
+            seen.append((point, colour))
+    if len(seen) == len(stones) - 2:
+        return board
+    mind = Board.from_stones(board.width, board.height, board.rule, [*seen, *stones[-2:]])
+    mind.set_to_move(board.to_move)
+    return mind
 
 
-def draw_move(result: SearchResult, temperature: float, generator: Random) -> SearchResult:
+def draw_move(board: Board, result: SearchResult, temperature: float, generator: Random) -> SearchResult:
     """Replace the move by one drawn with chances N^(1/temperature), by priors where nothing was visited.
 
-    Moves proven to lose are drawn only where all are; a proven win is kept.
+    Drawn are moves that are no farther than REACH from a stone and have PLAN_SHARE of the best chance. Moves
+    proven to lose are drawn only where all are; a proven win is kept.
 
     Args:
-        result: of a search; returned as it is for a temperature of 0.
-        temperature: from 0 (the best) to large (any visited move).
+        board: the position.
+        result: of a search in it; returned as it is for a temperature of 0.
+        temperature: from 0 (the best) to large (any such move).
     """
     if temperature <= 0 or result.proven == "win" or len(result.candidates) < 2:
         return result
+    stones = [divmod(point, board.width) for point, _ in board.stones()]
+
+    def near(point: int) -> bool:
+        y, x = divmod(point, board.width)
+        return any(abs(x - at_x) <= REACH and abs(y - at_y) <= REACH for at_y, at_x in stones)
+
     moves = [m for m in result.candidates if m.proven != "loss"] or list(result.candidates)
+    moves = [m for m in moves if near(m.point)] or moves
     weights = [float(m.visits) for m in moves]
     if max(weights) <= 0:
         weights = [m.prior for m in moves]
@@ -64,6 +76,7 @@ def draw_move(result: SearchResult, temperature: float, generator: Random) -> Se
     if top <= 0:
         return result
     scaled = [(w / top) ** (1 / temperature) for w in weights]
+    scaled = [w if w >= PLAN_SHARE else 0.0 for w in scaled]
     move = generator.choices(moves, scaled)[0]
     if move.point == result.point:
         return result

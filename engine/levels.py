@@ -1,8 +1,9 @@
 """Ten levels of play, from a beginner's (1) to full strength (10).
 
 A level changes how a move is chosen, never the net: fewer simulations, draws among good moves (temperature),
-no solver, and moves played at first sight. A move at first sight is drawn from the net's priors without
-looking for a five or a block, so that a low level overlooks what a beginner overlooks.
+no solver, and stones that are overlooked (`engine.choice.what_is_seen`). So a low level misses what a
+beginner misses, a four or a three away from where the game goes on, takes the second-best plan and looks few
+plies ahead; what it does play makes sense for the stones that it saw.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ class Level:
 
     simulations: int | None
     temperature: float
-    mistakes: float
+    oversight: float
     solver: bool
 
 
 LEVELS: tuple[Level, ...] = (
-    Level(1, 2.5, 0.9, False),
-    Level(1, 2.13, 0.761, False),
-    Level(1, 1.38, 0.435, False),
-    Level(1, 0.97, 0.229, False),
-    Level(3, 0.71, 0.137, False),
-    Level(10, 0.49, 0.058, False),
-    Level(29, 0.34, 0.014, False),
-    Level(65, 0.22, 0.002, True),
-    Level(321, 0.0, 0.0, True),
+    Level(1, 1.7, 0.8, False),
+    Level(1, 1.2, 0.45, False),
+    Level(1, 1.0, 0.25, False),
+    Level(1, 0.8, 0.11, False),
+    Level(3, 0.7, 0.08, False),
+    Level(10, 0.5, 0.04, False),
+    Level(32, 0.33, 0.02, False),
+    Level(64, 0.3, 0.01, True),
+    Level(256, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""
 
 WEAKEST, STRONGEST = 1, len(LEVELS)
-GOVERNED = ("simulations", "temperature", "mistakes", "solver")
+GOVERNED = ("simulations", "temperature", "oversight", "solver")
 """Fields of `EngineConfig` that a level decides."""
 
 

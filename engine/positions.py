@@ -77,7 +77,7 @@ def read_drawing(text: str, rule: int = 0) -> Board:
             continue
         unknown = sorted(set(cells) - set(_SYMBOLS))
         if unknown:
-            raise PositionError(f"unknown cell {unknown[0]!r} in the row {line.strip()!r}")
+            raise PositionError(f"unknown cell {unknown[0]!r} in the row {line.strip()[:60]!r}")
         rows.append([_SYMBOLS[c] for c in cells])
     if not rows or len({len(row) for row in rows}) != 1:
         raise PositionError("the rows of a drawn board need one length")

@@ -159,8 +159,8 @@ def _play(arguments: Sequence[str]) -> int:
 
 
 def _self_check(options: Options) -> int:
+    from engine.commands.selfcheck import run
     from engine.errors import EngineError
-    from engine.selfcheck import run
 
     try:
         print(f"Tengen {__version__}, Python {sys.version.split()[0]}, {sys.platform}")

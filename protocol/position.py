@@ -6,15 +6,15 @@ search thread takes a copy along and brings the engine up to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from engine import Board, Rule
 from engine.fallback import fallback_point
+from engine.position import Stones, board_of, without
+from engine.rules._board import BLACK, EMPTY, OBSTACLE, WHITE
 from protocol.commands import DEAD, OWN, Stone
-
-BLACK, WHITE, NOBODY, OBSTACLE = 0, 1, 2, 3
-MIN_SIDE, MAX_SIDE = 5, 22
+from protocol.notation import Notation
 
 
 @dataclass(slots=True)
@@ -23,26 +23,14 @@ class Position:
 
     Attributes:
         width, height: cells.
-        stones: (point, colour), oldest first; colour 0 black, 1 white, 3 an obstacle.
+        stones: see `engine.position.Stones`; a new tuple after each change, so that a question keeps its own.
         to_move: 0 or 1.
-        rows_first: whether the manager writes a point as row,column (Yixin) instead of x,y.
     """
 
     width: int
     height: int
-    stones: list[tuple[int, int]] = field(default_factory=list)
+    stones: Stones = ()
     to_move: int = BLACK
-    rows_first: bool = False
-
-    def point(self, a: int, b: int) -> int | None:
-        """Return the point that the manager calls a,b, or None off the board."""
-        x, y = (b, a) if self.rows_first else (a, b)
-        return y * self.width + x if 0 <= x < self.width and 0 <= y < self.height else None
-
-    def pair(self, point: int) -> tuple[int, int]:
-        """Return what the manager calls a point."""
-        x, y = point % self.width, point // self.width
-        return (y, x) if self.rows_first else (x, y)
 
     def is_empty(self, point: int) -> bool:
         """Return whether a point of the board is free."""
@@ -54,26 +42,20 @@ class Position:
 
     def place(self, point: int) -> None:
         """Put a stone of the side to move on a free point."""
-        self.stones.append((point, self.to_move))
+        self.stones = (*self.stones, (point, self.to_move))
         self.to_move = 1 - self.to_move
 
     def take_back(self, point: int) -> None:
         """Remove a stone; its colour is to move next."""
-        colour = next(colour for at, colour in self.stones if at == point)
-        self.stones = [stone for stone in self.stones if stone[0] != point]
-        if colour != OBSTACLE:
-            self.to_move = colour
+        self.stones, self.to_move = without(self.stones, self.to_move, point)
 
     def clear(self) -> None:
         """Empty the board, black to move."""
-        self.stones, self.to_move = [], BLACK
+        self.stones, self.to_move = (), BLACK
 
-    def board(self, rule: Rule, stones: Sequence[tuple[int, int]] | None = None) -> Board:
+    def board(self, rule: Rule) -> Board:
         """Return a board of the rules kernel in this position."""
-        chosen = self.stones if stones is None else stones
-        board = Board.from_stones(self.width, self.height, rule, chosen)
-        board.set_to_move(self.to_move)
-        return board
+        return board_of(self.width, self.height, rule, self.stones, self.to_move)
 
     def fallback(self, rule: Rule) -> int | None:
         """Return a legal point without any search, None on a full board."""
@@ -81,7 +63,7 @@ class Position:
 
     def bury_five(self, rule: Rule) -> None:
         """In a continuous game: if the last stone has won, make the stones of its line dead (code 3)."""
-        if not self.stones or self.board(rule).winner == NOBODY:
+        if not self.stones or self.board(rule).winner == EMPTY:
             return
         point, colour = self.stones[-1]
         cells = dict(self.stones)
@@ -95,16 +77,14 @@ class Position:
                     x, y = x + sign * dx, y + sign * dy
             if len(line) >= 5:
                 dead.update(line)
-        self.stones = [(at, OBSTACLE if at in dead else of) for at, of in self.stones]
+        self.stones = tuple((at, OBSTACLE if at in dead else of) for at, of in self.stones)
 
 
 class BoardFault(ValueError):
     """The lines of a BOARD block describe no position."""
 
 
-def from_board(
-    width: int, height: int, lines: Iterable[Stone], fault: str | None = None, *, rows_first: bool = False
-) -> Position:
+def from_board(names: Notation, lines: Iterable[Stone], fault: str | None = None) -> Position:
     """Return the position that the lines of a BOARD block describe, the receiver to move.
 
     Colours are relative. With as many stones as the opponent, or one less, it is clear who is black; other
@@ -115,10 +95,10 @@ def from_board(
     Raises:
         BoardFault: a line was faulty and what remains is no possible game.
     """
-    position = Position(width, height, rows_first=rows_first)
+    stones: list[tuple[int, int]] = []
     seen: dict[int, int | None] = {}
     for line in lines:
-        point = position.point(line.a, line.b)
+        point = names.point(line.a, line.b)
         if point is None:
             fault = fault or f"{line.a},{line.b} is off the board"
         elif point in seen:
@@ -137,6 +117,5 @@ def from_board(
         me = BLACK if owners[0] == OWN else WHITE
     for point, owner in seen.items():
         colour = OBSTACLE if owner is None or owner == DEAD else me if owner == OWN else 1 - me
-        position.stones.append((point, colour))
-    position.to_move = me
-    return position
+        stones.append((point, colour))
+    return Position(names.width, names.height, tuple(stones), me)

@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from engine.commands.options import parse_rule, parse_size
 from engine.levels import LEVELS, Level
-from engine.options import parse_rule, parse_size
+from training.files.atomic import write_atomically
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Estimate
 from training.measure.levels import level_player, play_levels, read_table, report, schedule
@@ -77,9 +77,8 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     print(f"\n{text}")
     if args.save_table:
-        temporary = args.save_table.with_suffix(".tmp")
-        temporary.write_text(json.dumps([dataclasses.asdict(s) for s in suggested], indent=1), "utf-8")
-        os.replace(temporary, args.save_table)
+        table = json.dumps([dataclasses.asdict(level) for level in suggested], indent=1)
+        write_atomically(args.save_table, table.encode())
     return 0
 
 

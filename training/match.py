@@ -8,24 +8,41 @@ A player is one of
                                 and nodes=N for a fixed number of simulations; net=tactical is the engine
                                 with priors made by hand
 
-Games come in pairs on one opening with colours swapped; further rounds through the file use its mirror
-images. The score is that of --a.
+Games come in pairs on one opening with colours swapped; a pair is the unit of the interval. No opening is
+used twice unless --repeat-openings allows its mirror images. The score is that of --a.
+
+Between two players inside of this program games are played in --concurrency processes, and times are
+processor time: what else the machine runs does not decide. The same openings, seeds and simulations give the
+same games. With --json NAME.json every finished game is kept in NAME.games.jsonl beside it, and the same
+command goes on where it was stopped.
+
+    python -m training.match --a engine:nodes=400 --b engine:nodes=400,search.c_puct=1.4 \\
+        --games 20000 --concurrency 2 --random-stones 5 --json c_puct.json --quiet
+    python -m training.match --a "python -m protocol" --b pbrain-other --manager cli --turn-ms 3000 \\
+        --match-ms 18000 --openings docs/openings/freestyle15-final.txt --games 200
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 from engine.gamefile import GameRecord
 from engine.rules.rule import Rule
+from training.files.atomic import write_atomically
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Sprt
+from training.measure.games import journal_of
+from training.measure.managers import MANAGERS
 from training.measure.match import MatchConfig, MatchResult, run_match
 from training.play.openings import OpeningError
+
+QUIET_S = 30.0
+"""Seconds between the lines of a quiet match."""
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -41,22 +58,29 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--turn-ms", type=int, help="ms a move for both (1000 when no nodes are given)")
     parser.add_argument("--b-turn-ms", type=int, help="ms a move for --b, where it differs")
     parser.add_argument("--match-ms", type=int, default=0, help="ms a game, 0 unlimited (0)")
+    parser.add_argument("--increment-ms", type=int, default=0, help="ms added after each move (0)")
+    parser.add_argument(
+        "--manager", default="plain", choices=list(MANAGERS), help="whose manners brains meet (plain)"
+    )
     parser.add_argument("--nodes", type=int, help="simulations a move for both (INFO max_node for brains)")
     parser.add_argument("--b-nodes", type=int, help="simulations a move for --b, where they differ")
-    parser.add_argument("--tolerance-ms", type=int, default=1000, help="overrun not yet a loss (1000)")
+    parser.add_argument("--tolerance-ms", type=int, help="overrun not yet a loss (the manager's; 1000)")
     parser.add_argument("--start-ms", type=int, default=10_000, help="time from process start to OK (10000)")
     parser.add_argument("--memory", type=int, default=367_001_600, help="INFO max_memory, bytes (367001600)")
     parser.add_argument("--rule", type=int, default=0, choices=[int(r) for r in Rule], help="0 1 4 8 9 (0)")
     parser.add_argument("--size", default="15", help="board, N or WxH (15)")
     parser.add_argument("--openings", type=Path, help="file of dx,dy lines; without it random openings")
+    parser.add_argument(
+        "--repeat-openings", action="store_true", help="play mirror images of a list that is too short"
+    )
     parser.add_argument("--random-stones", type=int, default=4, help="stones of a random opening (4)")
     parser.add_argument("--draw-after", type=int, help="stones after which a game is a draw (full board)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
     parser.add_argument("--seed", type=int, default=1, help="of random openings and built-in players (1)")
     parser.add_argument("--save", type=Path, help="folder for games (.psq, .sgf) and brain logs")
-    parser.add_argument("--json", type=Path, help="file for the result as JSON")
+    parser.add_argument("--json", type=Path, help="file for the result, and beside it one for the games")
     parser.add_argument("--names", default="a,b", help="names to print and save (a,b)")
-    parser.add_argument("--quiet", action="store_true", help="no line a game")
+    parser.add_argument("--quiet", action="store_true", help="a line each half minute instead of each game")
     return parser.parse_args(argv)
 
 
@@ -66,9 +90,11 @@ def main(argv: list[str] | None = None) -> int:
     width, _, height = args.size.partition("x")
     if args.turn_ms is None and args.nodes is None:
         args.turn_ms = 1000
-    shared = {
-        "match_ms": args.match_ms, "max_memory": args.memory,
-        "tolerance_ms": args.tolerance_ms, "start_ms": args.start_ms,
+    manager = MANAGERS[args.manager]
+    shared: dict[str, Any] = {
+        "match_ms": args.match_ms, "increment_ms": args.increment_ms, "max_memory": args.memory,
+        "tolerance_ms": manager.tolerance_ms if args.tolerance_ms is None else args.tolerance_ms,
+        "start_ms": args.start_ms, "manager": manager,
     }  # fmt: skip
     try:
         b_turn = args.turn_ms if args.b_turn_ms is None else args.b_turn_ms
@@ -83,31 +109,57 @@ def main(argv: list[str] | None = None) -> int:
                 BrainLimits(turn_ms=b_turn, max_nodes=b_nodes, **shared),
             ),
             sprt=Sprt(float(elo0), float(elo1)) if args.sprt else None,
-            openings=args.openings, random_stones=args.random_stones, draw_after=args.draw_after,
-            concurrency=max(1, args.concurrency), seed=args.seed, save=args.save, names=(names[0], names[-1]),
+            openings=args.openings, repeat_openings=args.repeat_openings, random_stones=args.random_stones,
+            draw_after=args.draw_after, concurrency=max(1, args.concurrency), seed=args.seed, save=args.save,
+            journal=journal_of(args.json) if args.json else None, names=(names[0], names[-1]),
         )  # fmt: skip
-
-        def show(result: MatchResult, game: GameRecord) -> None:
-            if not args.quiet:
-                outcome = "draw" if game.winner == 2 else f"{game.names[game.winner]} wins"
-                extra = f" ({game.text})" if game.text else ""
-                print(
-                    f"{result.games:4d}/{config.games} {outcome} by {game.reason} "
-                    f"after {len(game.points)}{extra}; "
-                    f"+{result.wins} ={result.draws} -{result.losses} Elo {result.estimate.elo:+.0f}",
-                    flush=True,
-                )
-
-        result = run_match(config, show)
+        progress = Progress(config.games, config.names, quiet=args.quiet)
+        result = run_match(config, progress.show, progress.found)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on" if args.json else "stopped", file=sys.stderr)
+        return 1
     except (OpeningError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(result.summary(config.names))
     if args.json:
-        temporary = args.json.with_suffix(".tmp")
-        temporary.write_text(json.dumps(result.to_json(config), indent=1), encoding="utf-8")
-        os.replace(temporary, args.json)
+        write_atomically(args.json, json.dumps(result.to_json(config), indent=1).encode())
     return 0
+
+
+class Progress:
+    """What the command prints while it plays."""
+
+    def __init__(self, games: int, names: tuple[str, str], *, quiet: bool) -> None:
+        self._games, self._names, self._quiet = games, names, quiet
+        self._before = 0
+        self._began_s = self._printed_s = time.monotonic()
+
+    def found(self, result: MatchResult) -> None:
+        """Say how many games were there already."""
+        self._before = result.games
+        if result.games:
+            print(f"going on after {result.games} games", flush=True)
+
+    def show(self, result: MatchResult, game: GameRecord) -> None:
+        """Print a line for a game, or one now and then."""
+        now_s = time.monotonic()
+        if self._quiet and now_s - self._printed_s < QUIET_S and result.games < self._games:
+            return
+        self._printed_s = now_s
+        each_s = (now_s - self._began_s) / (result.games - self._before)
+        left = f"{each_s * (self._games - result.games) / 60:.0f} min left"
+        score = f"+{result.wins} ={result.draws} -{result.losses}"
+        if self._quiet:
+            print(f"{result.games}/{self._games} {score}, {result.estimate}; {left}", flush=True)
+            return
+        outcome = "draw" if game.winner == 2 else f"{game.names[game.winner]} wins"
+        extra = f" ({game.text})" if game.text else ""
+        print(
+            f"{result.games:4d}/{self._games} {outcome} by {game.reason} after {len(game.points)}{extra}; "
+            f"{score} Elo {result.estimate.elo:+.0f}; {left}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

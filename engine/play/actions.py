@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.commands.options import parse_rule, parse_size
 from engine.errors import PositionError
 from engine.gamefile import load_game, save_game
 from engine.levels import STRONGEST, WEAKEST
-from engine.options import parse_rule, parse_size
 from engine.play.commands import HELP, Command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import columns, moves_text
@@ -220,6 +220,11 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
     "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
     "quit": leave,
 }  # fmt: skip
+
+
+def act(session: Session, command: Command) -> None:
+    """Carry out a command of the person."""
+    ACTIONS[command.name](session, command)
 
 
 def parse_levels(text: str) -> tuple[int, int]:

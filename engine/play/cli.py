@@ -11,9 +11,9 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 
+from engine.commands.options import add_board_options, add_config_options, config_from
 from engine.errors import EngineError, PositionError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
-from engine.options import add_board_options, add_config_options, config_from
 
 MISSING = (
     "error: the game at the terminal needs the package rich; get it with `make play`, or `pip install rich`"
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from engine.gamefile import load_game
-    from engine.play.actions import parse_levels, parse_seconds
+    from engine.play.actions import act, parse_levels, parse_seconds
     from engine.play.game import Game
     from engine.play.screen import Screen
     from engine.play.session import Session
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             session.tick(elapsed_s)
 
     thinker = Thinker(config, log=messages.append, tick=tick)
-    session = Session(game, table, thinker, screen, swap2=args.swap2)
+    session = Session(game, table, thinker, screen, act, swap2=args.swap2)
     try:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:

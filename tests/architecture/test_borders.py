@@ -53,6 +53,22 @@ def test_import_linter_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+PROGRAMS = ("engine/__main__.py", "engine/commands/", "engine/play/")
+
+
+def test_the_library_of_the_engine_knows_none_of_the_programs_on_top_of_it() -> None:
+    library = [
+        p for p in sorted((ROOT / "engine").rglob("*.py"))
+        if not str(p.relative_to(ROOT)).startswith(PROGRAMS)
+    ]
+    assert ROOT / "engine/engine.py" in library and ROOT / "engine/__main__.py" not in library
+    offenders = {
+        str(p.relative_to(ROOT)): m for p in library for m in imported(p)
+        if allowed(m, {"engine.commands", "engine.play"})
+    }
+    assert offenders == {}
+
+
 @pytest.mark.parametrize("module", ["protocol.__main__", "engine", "engine.engine"])
 def test_run_time_needs_neither_torch_nor_training(module: str) -> None:
     code = (

@@ -43,7 +43,7 @@ def test_a_module_that_is_not_compiled_stops_the_build(tmp_path: Path) -> None:
 
 def test_modules_that_are_imported_late_are_packed() -> None:
     packed = contents.hidden_modules()
-    for name in ("engine.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"):
+    for name in ("engine.commands.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"):
         assert name in packed
     assert not any(name.split(".")[0] in ("training", "tests", "release") for name in packed)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import selfcheck
+from engine.commands import selfcheck
 from engine.config import EngineConfig
 from tests.protocol.process import REPOSITORY
 

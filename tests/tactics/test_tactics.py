@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from engine.commands.tactics import Tactic, from_json, read_suite
 from engine.rules import _board
-from engine.tactics import Tactic, from_json, read_suite
 from tests.tactics import make
 from tests.tactics.judge import FINAL_NODES, Judge
 

@@ -7,16 +7,23 @@ from typing import Any
 
 from engine import Board, EngineConfig, SearchLimits, SearchResult
 from engine.search.result import MoveStats
+from engine.timing.budget import answer_by_s, plan
 from protocol.job import Job, Outcome, Points
 from protocol.parser import LineSplitter, Parser
 from protocol.session import Session
 from protocol.settings import Dialect
 
 
-def result(point: int, *, simulations: int = 100, candidates: tuple[MoveStats, ...] = ()) -> SearchResult:
+def result(
+    point: int,
+    *,
+    simulations: int = 100,
+    candidates: tuple[MoveStats, ...] = (),
+    pv: tuple[int, ...] | None = None,
+) -> SearchResult:
     return SearchResult(
         point=point, wdl=(0.5, 0.2, 0.3), visits=simulations, simulations=simulations, evaluations=90,
-        depth_mean=4.2, depth_max=9, pv=(point, point + 1), proven=None, distance=None, elapsed_s=0.5,
+        depth_mean=4.2, depth_max=9, pv=pv or (point, point + 1), proven=None, distance=None, elapsed_s=0.5,
         stop_reason="deadline", candidates=candidates,
     )
 
@@ -37,6 +44,8 @@ class FakeThinker:
         self.best: int | None = None
 
     def start(self, job: Job) -> None:
+        if self.jobs:
+            self.jobs[-1].stop.set()  # as the search thread does
         self.jobs.append(job)
 
     def cancel(self) -> None:
@@ -140,6 +149,12 @@ class FakeEngine:
 
     def best_so_far(self) -> int | None:
         return 17
+
+    def answer_by_s(
+        self, limits: SearchLimits, arrival_s: float, begun_s: float, *, ply: int, points: int,
+        hurried_s: float | None = None,
+    ) -> float:
+        return answer_by_s(plan(limits, ply, points, 80), arrival_s, begun_s, hurried_s)
 
     def clear_tree(self) -> None:
         self.calls.append("clear_tree")

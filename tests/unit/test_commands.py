@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from engine.__main__ import COMMANDS, main
-from engine.bench import positions
+from engine.commands.bench import positions
+from engine.commands.speed import hard_vcf, opening
 from engine.errors import PositionError
 from engine.positions import draw, position_text, read_position
 from engine.rules._board import Board
 from engine.rules.rule import Rule
-from engine.speed import hard_vcf, opening
 from tests.unit.nets import write_net
 
 ROOT = Path(__file__).resolve().parents[2]

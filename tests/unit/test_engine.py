@@ -22,6 +22,8 @@ EMPTY = 2
 NODES = SearchLimits(max_nodes=60)
 WIN = "h8a1i8a3j8a5k8a7"  # black wins at g8 or l8
 BLOCK = "a1h8a3i8a5j8g8k8"  # black has to play l8
+BESIDE = Board.from_stones(15, 15, 0, [(16, 0)])
+"""A stone beside the points of `candidates`."""
 
 
 class ManualClock:
@@ -236,6 +238,32 @@ def test_positions_of_the_official_tester(rule, moves, good, bad):
     assert point not in parse_moves(bad, 15, 15)
 
 
+def test_a_forced_block_is_not_played_at_once_where_black_may_not():
+    stones = [(point, 0) for point in parse_moves("h5h6h7h9h10m8", 15, 15)]
+    stones += [(point, 1) for point in parse_moves("i8j8k8l8", 15, 15)]
+    for rule, at_once in ((Rule.FREESTYLE, "own five"), (Rule.STANDARD, "forced block"), (Rule.RENJU, None)):
+        board = Board.from_stones(15, 15, rule, stones)
+        board.set_to_move(0)
+        found = immediate_result(board)
+        assert (found.stop_reason if found else None) == at_once
+
+
+@pytest.mark.parametrize(("width", "height"), [(15, 15), (20, 15), (5, 22), (8, 6)])
+def test_an_empty_board_is_begun_in_its_middle(width, height):
+    point = immediate_result(Board(width, height)).point
+    assert (point % width, point // width) == (width // 2, height // 2)
+
+
+def test_fallback_wins_before_it_blocks():
+    board = Board(15, 15)
+    for point in parse_moves("h8a1i8a2j8a3k8a4", 15, 15):
+        board.place(point)
+    wins = set(parse_moves("g8l8", 15, 15))
+    assert fallback_point(board) in wins and immediate_result(board).point in wins
+    board.place(224)  # black leaves it; white has a five of its own, and black threatens two
+    assert fallback_point(board) == parse_moves("a5", 15, 15)[0]
+
+
 def test_fallback_blocks_and_prefers_near_points():
     board = Board(15, 15)
     for point in parse_moves(BLOCK, 15, 15):
@@ -346,7 +374,6 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
     thread, results = run_in_thread(engine, SearchLimits(), event)
     best = wait_for_best(engine, thread)
     assert best is not None and engine.board.cell(best) == EMPTY
-    assert engine.answer_deadline_s() == float("inf")
     if way == "stop":
         engine.stop()
     elif way == "event":
@@ -355,7 +382,30 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
         engine.relimit(SearchLimits(0))
     thread.join(10)
     assert not thread.is_alive() and engine.board.cell(results[0].point) == EMPTY
-    assert engine.answer_deadline_s() is None
+
+
+@pytest.mark.parametrize(("hurried_s", "due_s"), [(None, 101.96), (100.2, 100.28), (101.95, 101.96)])
+def test_a_watchdog_answers_before_the_limit_and_soon_after_it_was_hurried(hurried_s, due_s):
+    engine = make("uniform", overhead_ms=80)
+    asked = engine.answer_by_s(SearchLimits(2000), 100.0, 100.0, ply=0, points=225, hurried_s=hurried_s)
+    assert asked == pytest.approx(due_s)
+
+
+def test_a_question_that_begins_late_still_gets_a_moment():
+    engine = make("uniform")
+    assert engine.answer_by_s(SearchLimits(2000), 100.0, 107.0, ply=0, points=225) == pytest.approx(107.08)
+    assert engine.answer_by_s(SearchLimits(), 100.0, 107.0, ply=0, points=225) == float("inf")
+
+
+def test_thinking_and_other_threads_read_one_board_that_never_changes():
+    engine = make("uniform", simulations=50)
+    setup(engine, "h8i9")
+    before, stones = engine.board, engine.board.stones()
+    engine.think(SearchLimits(), 0.0)
+    assert engine.board is before and before.stones() == stones
+    engine.play(0)
+    engine.take_back(stones[0][0])
+    assert engine.board is not before and before.stones() == stones and before.to_move == 0
 
 
 def test_a_stop_that_comes_too_early_counts():
@@ -499,21 +549,21 @@ def with_candidates(moves):
 def test_temperature_draws_by_visits():
     generator = random.Random(1)
     result = with_candidates(candidates(60, 30, 10, 0))
-    drawn = [draw_move(result, 1.0, generator).point for _ in range(2000)]
+    drawn = [draw_move(BESIDE, result, 1.0, generator).point for _ in range(2000)]
     assert drawn.count(0) / 2000 == pytest.approx(0.6, abs=0.05)
     assert drawn.count(2) / 2000 == pytest.approx(0.1, abs=0.03)
     assert drawn.count(3) == 0
-    assert {draw_move(result, 0.0, generator).point for _ in range(50)} == {0}
-    cold = [draw_move(result, 0.1, generator).point for _ in range(500)]
+    assert {draw_move(BESIDE, result, 0.0, generator).point for _ in range(50)} == {0}
+    cold = [draw_move(BESIDE, result, 0.1, generator).point for _ in range(500)]
     assert cold.count(0) > 490
 
 
 def test_temperature_avoids_lost_moves_and_keeps_wins():
     generator = random.Random(1)
     lost = with_candidates(candidates(90, 5, 5, proven="loss"))
-    assert 0 not in {draw_move(lost, 1.0, generator).point for _ in range(200)}
+    assert 0 not in {draw_move(BESIDE, lost, 1.0, generator).point for _ in range(200)}
     won = result_of(0, "", proven="win", distance=3)
-    assert draw_move(won, 1.0, generator) is won
+    assert draw_move(BESIDE, won, 1.0, generator) is won
 
 
 def test_no_simulations_play_the_first_choice_of_the_net(tmp_path):

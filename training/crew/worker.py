@@ -99,7 +99,9 @@ class _Worker:
             if order[0] == "play":
                 self._self_play(*order[1:])
             elif order[0] == "raw":
-                self._connection.send(("raw", *_raw_speed(*order[1:], self._options["device"])))
+                net, size, rows, seconds, session = order[1:]
+                speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
+                self._connection.send(("raw", *speed))
             elif order[0] == "arena":
                 from training.measure.arena import play_arena
 

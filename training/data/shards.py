@@ -21,6 +21,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from engine.rules.rule import Rule
 from training.data.records import DRAW, End, Flag, GameRecord
 from training.files.atomic import write_atomically
 from training.files.foreign import is_count, is_list_of, parse_table, read_bounded
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 FORMAT = 1
 SUFFIX = ".shard"
@@ -85,7 +88,7 @@ class _Columns:
     def __init__(self, raw: bytes) -> None:
         self._raw, self._at = raw, 0
 
-    def next(self, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+    def next(self, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
         (size,) = struct.unpack_from("<I", self._raw, self._at)
         start = self._at + 4
         if start + size > len(self._raw):
@@ -103,9 +106,9 @@ def _unpack(raw: bytes, net_ids: list[str]) -> list[GameRecord]:
     searched = columns.next(np.uint16).astype(np.int64)
     nets = columns.next(np.uint16)
     seeds = columns.next(np.uint64)
-    moves, flags, root_wl, surprise, counts, weights, delta = (
-        columns.next(t) for t in (np.uint16, np.uint8, np.uint8, np.uint8, np.uint8, np.uint8, np.uint16)
-    )
+    moves = columns.next(np.uint16)
+    flags, root_wl, surprise, counts, weights = (columns.next(np.uint8) for _ in range(5))
+    delta = columns.next(np.uint16)
     positions, entries = int(searched.sum()), int(counts.sum(dtype=np.int64))
     if any(len(column) != len(plies) for column in (*scalars, searched, nets, seeds)):
         raise ValueError("columns of games disagree")

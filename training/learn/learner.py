@@ -190,7 +190,7 @@ class Learner:
         loss, parts = losses.compute(heads, planes, targets, c.loss)
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise SpoiltError(self._spoilt(loss.item()))
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
         self.optimizer.step()
         self.batches += 1
@@ -215,9 +215,9 @@ class Learner:
         )  # the first weights soon forgotten
         for mean, value in zip(self.averaged.parameters(), self.model.parameters(), strict=True):
             mean.lerp_(value, 1 - decay)
-        for mean, value in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
-            if mean.is_floating_point():
-                mean.lerp_(value, 1 - decay)
+        for old, new in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
+            if old.is_floating_point():
+                old.lerp_(new, 1 - decay)
 
     @torch.no_grad()
     def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:

@@ -75,6 +75,15 @@ def estimate(pairs: Sequence[Sequence[float]]) -> Estimate:
     return Estimate(games, mean, max(0.0, centre - half), min(1.0, centre + half))
 
 
+def pentanomial(pairs: Sequence[Sequence[float]]) -> list[int]:
+    """Return how many complete pairs scored 0, 1/2, 1, 3/2 and 2 points."""
+    found = [0] * 5
+    for pair in pairs:
+        if len(pair) == 2:
+            found[round(2 * sum(pair))] += 1
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """Sequential test of "elo1 or more" against "elo0 or less", errors alpha and beta.

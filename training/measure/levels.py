@@ -9,13 +9,17 @@ import contextlib
 import json
 import math
 import multiprocessing
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from engine.levels import GOVERNED, Level
-from training.measure.elo import Estimate, estimate, rate
-from training.measure.match import MatchConfig, run_match
+from training.measure.elo import Estimate, rate
+from training.measure.match import MatchConfig, MatchResult
+from training.measure.opponents import make_builtin
+from training.measure.referee import play_game
+from training.play.openings import random_opening, read_openings, turned
 
 VIRTUAL_DRAWS = 0.1
 """Between levels that met (derived: neighbours fix the scale; sweeps of far levels must not press it)."""
@@ -60,7 +64,7 @@ def suggest(levels: Sequence[Level], elos: Sequence[float], top_simulations: int
             Level(
                 simulations=round(2 ** (logs[0] + share * (logs[1] - logs[0]))),
                 temperature=round(below.temperature + share * (above.temperature - below.temperature), 2),
-                mistakes=round(below.mistakes + share * (above.mistakes - below.mistakes), 3),
+                oversight=round(below.oversight + share * (above.oversight - below.oversight), 3),
                 solver=(above if share >= 0.5 else below).solver,
             )
         )
@@ -92,7 +96,7 @@ def report(
     )
     elos = [ratings.get(f"{i + 1}", (0.0, 0.0)) for i in range(len(levels))]
     lines = [
-        "level  simulations  temperature  mistakes  solver     Elo    +-   step  against the level below"
+        "level  simulations  temperature  oversight  solver     Elo    +-   step  against the level below"
     ]
     for i, (level, (elo, half)) in enumerate(zip(levels, elos, strict=True)):
         step = f"{elo - elos[i - 1][0]:+5.0f}" if i else "     "
@@ -107,11 +111,40 @@ def report(
 def _row(index: int, level: Level) -> str:
     simulations = "-" if level.simulations is None else str(level.simulations)
     solver = "yes" if level.solver else "no"
-    return f"{index + 1:5d}  {simulations:>11}  {level.temperature:11.2f}  {level.mistakes:8.3f}  {solver:>6}"
+    return (
+        f"{index + 1:5d}  {simulations:>11}  {level.temperature:11.2f}  {level.oversight:9.3f}  {solver:>6}"
+    )
+
+
+def play_match(config: MatchConfig) -> MatchResult:
+    """Play a match between two levels with one engine each: loading a net takes longer than a weak game.
+
+    Openings come in pairs with colours swapped, as in `training.measure.match.run_match`.
+    """
+    size = (config.width, config.height)
+    openings = read_openings(config.openings, *size, config.rule) if config.openings else None
+    specs = zip((config.a, config.b), config.limits, strict=True)
+    players = [make_builtin(spec, limits, config.seed + i) for i, (spec, limits) in enumerate(specs)]
+    result = MatchResult()
+    try:
+        for index in range(config.games):
+            pair, swapped = divmod(index, 2)
+            if openings is None:
+                rng = random.Random(f"{config.seed} {pair}")
+                opening = random_opening(rng, *size, config.rule, config.random_stones)
+            else:
+                opening = turned(openings[pair % len(openings)], *size, pair // len(openings))
+            black, white = players[swapped], players[1 - swapped]
+            names = (config.names[swapped], config.names[1 - swapped])
+            result.add(index, play_game((black, white), names, size, config.rule, opening))
+    finally:
+        for player in players:
+            player.close()
+    return result
 
 
 def _play(config: MatchConfig) -> Estimate:
-    return estimate(run_match(config).pairs)
+    return play_match(config).estimate
 
 
 def play_levels(
@@ -124,8 +157,10 @@ def play_levels(
         processes: that play at a time.
     """
     with contextlib.ExitStack() as stack:
-        play = map
+        scores: Iterator[Estimate]
         if processes > 1:  # spawned, not forked: onnxruntime's threads do not survive a fork
             pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
-            play = stack.enter_context(pool).map
-        yield from zip(matches, play(_play, matches.values()), strict=True)
+            scores = stack.enter_context(pool).map(_play, matches.values())
+        else:
+            scores = map(_play, matches.values())
+        yield from zip(matches, scores, strict=True)

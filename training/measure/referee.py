@@ -12,7 +12,13 @@ from training.measure.brainproc import BrainFailureError
 
 
 class Player(Protocol):
-    """Chooses moves for one side of one game."""
+    """Chooses moves for one side of one game.
+
+    Attributes:
+        last_ms: what the last move took on the player's own clock; None: the referee measures it.
+    """
+
+    last_ms: float | None
 
     def new_game(self, width: int, height: int, rule: int) -> None:
         """Prepare for a game on an empty board."""
@@ -63,7 +69,8 @@ def play_game(
         fresh[colour] = False
         board.place(point)
         game.points.append(point)
-        game.times_ms.append((time.monotonic() - started_s) * 1000)
+        own_ms = players[colour].last_ms
+        game.times_ms.append((time.monotonic() - started_s) * 1000 if own_ms is None else own_ms)
         if board.winner != EMPTY:
             game.winner, game.reason = board.winner, "five"
             break

@@ -96,7 +96,8 @@ class TorchEvaluator:
             network.load_state_dict(stored["weights"])
         except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
             raise ValueError(f"{path}: no weights for self-play ({error})") from error
-        self._network = network.to(self._device, memory_format=torch.channels_last).eval()
+        self._network = network.to(self._device).eval()
+        self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         for parameter in self._network.parameters():
             parameter.requires_grad_(False)
 

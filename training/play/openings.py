@@ -17,6 +17,8 @@ from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import symmetries, transform_point
 
+MAX_FILE_BYTES = 4 << 20
+"""Larger files are no list of openings (derived: 100,000 of them)."""
 _NUMBER = re.compile(r"-?[0-9]+")
 
 
@@ -34,15 +36,21 @@ def read_openings(path: Path, width: int, height: int, rule: int) -> list[tuple[
         OpeningError: unreadable file, no opening in it, or a line that is no opening on this board.
     """
     try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise OpeningError(f"cannot read openings from {path}: {error.strerror}") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise OpeningError(f"{path} is too large for a list of openings")
+    lines = data.decode("ascii", errors="replace").splitlines()
     openings = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         if not re.fullmatch(r"[-0-9,\s]+", line):
             raise OpeningError(f"{path}:{number}: expected dx,dy pairs, found {line[:40]!r}")
+        if re.search(r"[0-9]{4}", line):
+            raise OpeningError(f"{path}:{number}: a number of more than three digits")
         offsets = [int(text) for text in _NUMBER.findall(line)]
         if len(offsets) % 2:
             raise OpeningError(f"{path}:{number}: odd count of numbers")

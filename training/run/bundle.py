@@ -20,7 +20,7 @@ from pathlib import Path
 
 from training.data import shards
 from training.data.shards import RecordError, list_shards, read_header
-from training.files.atomic import naming, write_atomically
+from training.files.atomic import naming, replacing, write_atomically
 from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table
 from training.learn import checkpoint
 from training.learn.checkpoint import CheckpointError, newest_good, parse_checkpoint
@@ -117,36 +117,33 @@ def pack(
         report(f"the best net {best} is neither in {run_dir / 'nets'} nor in best.*: left out")
     files |= {f"best.{suffix}": path for suffix, path in best_files.items()}
     files[f"checkpoints/{newest.name}"] = newest
-    part = target.with_name(target.name + ".part")
     packed = positions = 0
-    try:
-        with naming(target), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
-            for name, path in files.items():
-                bundle.write(path, name)
-            if best_files:
-                bundle.writestr("best.json", json.dumps(nets.pointer(run_dir, best), indent=1))
-            assert bundle.fp is not None
-            room = limit_bytes - bundle.fp.tell() - 64_000  # derived: the index of a few hundred files
+    with (
+        replacing(target) as part, naming(target), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle
+    ):  # fmt: skip
+        for name, path in files.items():
+            bundle.write(path, name)
+        if best_files:
+            bundle.writestr("best.json", json.dumps(nets.pointer(run_dir, best), indent=1))
+        assert bundle.fp is not None
+        room = limit_bytes - bundle.fp.tell() - 64_000  # derived: the index of a few hundred files
+        if room < 0:
+            raise BundleError(f"{limit_bytes} bytes are too few for {run_dir} without records")
+        for shard in reversed(list_shards(run_dir / "records")):
+            name = f"records/{shard.name}"
+            try:
+                count = int(str(read_header(shard)["positions"]))
+                if _kind(name) is None:
+                    raise RecordError(f"{shard}: no name for a shard")
+            except RecordError as error:
+                report(f"left out: {error}")
+                continue
+            room -= shard.stat().st_size + 200
             if room < 0:
-                raise BundleError(f"{limit_bytes} bytes are too few for {run_dir} without records")
-            for shard in reversed(list_shards(run_dir / "records")):
-                name = f"records/{shard.name}"
-                try:
-                    count = int(str(read_header(shard)["positions"]))
-                    if _kind(name) is None:
-                        raise RecordError(f"{shard}: no name for a shard")
-                except RecordError as error:
-                    report(f"left out: {error}")
-                    continue
-                room -= shard.stat().st_size + 200
-                if room < 0:
-                    break
-                bundle.write(shard, name, zipfile.ZIP_STORED)
-                packed += 1
-                positions += count
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+                break
+            bundle.write(shard, name, zipfile.ZIP_STORED)
+            packed += 1
+            positions += count
     return {"batches": batches, "shards": packed, "positions": positions, "bytes": target.stat().st_size}
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from training.files.atomic import naming, write_atomically
+from training.files.atomic import copy_atomically, write_atomically
 from training.files.foreign import ForeignFileError, read_table
 
 SUFFIXES = ("int8.onnx", "fp32.onnx", "md", "pt")
@@ -32,7 +30,7 @@ def find(run_dir: Path, name: str, suffix: str) -> Path | None:
     return None
 
 
-def promote(run_dir: Path, name: str, about: dict[str, object]) -> None:
+def promote(run_dir: Path, name: str, about: Mapping[str, object]) -> None:
     """Make an export the best net: copy its files, then swing the pointer.
 
     Args:
@@ -100,7 +98,4 @@ def tidy(run_dir: Path, keep: Collection[str]) -> None:
 def _copy(source: Path, target: Path) -> None:
     """Copy a file if it is there, so that the copy is there whole or not at all."""
     if source.is_file():
-        part = target.with_name(f".{target.name}.tmp")
-        with naming(target):
-            shutil.copyfile(source, part)
-            os.replace(part, target)
+        copy_atomically(source, target)

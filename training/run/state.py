@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class State:
     spoilt: str = ""
 
 
-_ALLOWED = {
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
     "cycle": is_count,
     "games": is_count,
     "positions": is_count,

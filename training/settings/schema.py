@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.search.params import SearchParams
 from training.settings.field import setting
 from training.settings.values import ConfigError, weighted, weighted_rule
@@ -405,6 +406,6 @@ def _size(text: str) -> tuple[int, int, float]:
         w, h = int(width), int(height or width)
     except ValueError:
         raise ConfigError(f"size {text!r} must be N or WxH") from None
-    if not (5 <= w <= 22 and 5 <= h <= 22):
-        raise ConfigError(f"size {text!r}: boards have 5 to 22 cells a side")
+    if not (MIN_SIDE <= w <= MAX_SIDE and MIN_SIDE <= h <= MAX_SIDE):
+        raise ConfigError(f"size {text!r}: boards have {MIN_SIDE} to {MAX_SIDE} cells a side")
     return w, h, weight

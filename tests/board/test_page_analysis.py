@@ -1,0 +1,218 @@
+"""Analysis and review on the page, in a real browser, with the net that ships."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+
+from engine.gametree import read_tree
+from tests.board.running import Page, until
+
+WON = "h8 a1 i8 b1 j8 a3"
+"""Black's open three with the move: a forced win."""
+OPEN_THREE = "h8 a1 i8 b1 j8"
+"""The same with white to move, who has to defend."""
+BLUNDER = "h8 i9 i7 g9 h9 h7 g8 i10 j8 i8 k8 a1 g7"
+"""A game in which 12. a1 does not stop a four that can be made."""
+
+
+def enter(page: Page, moves: str) -> None:
+    """Put a row of moves on the board as pasted text."""
+    page.js("const m = arguments[0]; import('/files.js').then(f => f.openText(tengen, m, 'text'))", moves)
+    page.wait(f"tengen.game.current.ply === {len(moves.split())} && tengen.game.current.facts")
+
+
+def analyse(page: Page) -> None:
+    page.js("if (!tengen.settings.analyse) document.getElementById('analyse').click()")
+
+
+def test_an_analysis_is_shown_at_once_and_grows(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, "h8 i9 g9")
+    analyse(page)
+    first = page.wait("tengen.analysis.found && tengen.analysis.found.visits")
+    page.wait(f"tengen.analysis.found.visits > {first} + 100")
+    assert page.get("document.querySelectorAll('.disc').length") >= 3
+    assert page.get("document.querySelectorAll('.disc.best').length") == 1
+    assert "simulations" in page.get("document.getElementById('analysis-numbers').textContent")
+    shares = page.get("['black', 'draw', 'white'].map(n => Number(document.getElementById('bar-' + n).style.flexGrow))")
+    assert abs(sum(shares) - 1) < 0.01
+    rows = page.get("[...document.querySelectorAll('#lines tr:not([hidden]) .name')].map(e => e.textContent)")
+    assert len(rows) >= 3
+    page.js("document.querySelector('#lines tr').dispatchEvent(new MouseEvent('mouseenter'))")
+    page.wait("document.querySelectorAll('.ghost').length >= 2")
+    for show in ("visits", "heat", "off", "chances"):
+        page.key("v")
+        page.wait(f"tengen.settings.show === '{show}'")
+
+
+def test_a_proven_win_is_said_shown_and_kept(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, WON)
+    analyse(page)
+    page.wait("document.querySelector('#word .proof')?.textContent.startsWith('Black wins in')")
+    page.js("document.querySelectorAll('#word .proof button')[0].click()")
+    page.wait("document.querySelectorAll('.ghost').length >= 2")
+    page.js("document.querySelectorAll('#word .proof button')[1].click()")
+    page.wait("tengen.game.current.children.length === 1")
+    line = page.get("tengen.game.line().length - 1")
+    assert line - 6 == page.get("tengen.analysis.found.distance")
+    page.key("a")
+
+
+def test_what_the_opponent_threatens_and_what_defends(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, OPEN_THREE)
+    analyse(page)
+    page.wait("document.querySelector('#word .threat')")
+    text = page.get("document.querySelector('#word .threat').textContent")
+    assert text.startswith("Black threatens to win by fours in 3 with")
+    assert page.get("document.querySelectorAll('.defence').length") >= 2
+    page.key("a")
+
+
+def test_a_page_that_nobody_sees_stops_its_analysis(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, "h8 i9")
+    analyse(page)
+    page.wait("tengen.analysis.found")
+    page.js(
+        "Object.defineProperty(document, 'hidden', {value: true, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    page.wait("tengen.engine.job === null")
+    visits = page.get("tengen.analysis.found.visits")
+    page.place("a1")  # facts come, no analysis
+    page.wait("tengen.game.current.facts")
+    assert page.get("tengen.analysis.found.visits") == visits
+    page.js("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait("tengen.analysis.node === tengen.game.current && tengen.analysis.found")
+    page.key("a")
+
+
+def test_a_hint(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, WON)
+    page.click("do-hint")
+    page.wait("document.getElementById('status').textContent.startsWith('Hint: ')")
+    assert page.get("document.querySelectorAll('.better').length") == 1
+
+
+def test_a_review_finds_the_planted_blunder(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, BLUNDER)
+    page.js("document.getElementById('review-ms').value = '100';"
+            "document.getElementById('review-ms').dispatchEvent(new Event('change'))")
+    page.click("review-start")
+    page.wait("!tengen.review.running && tengen.review.worst.length")
+    worst = page.get("tengen.review.worst.map(n => [n.ply, n.judged.mark])")
+    assert [12, "??"] in worst
+    text = page.get("document.getElementById('worst').innerText")
+    assert "12. a1" in text and "better" in text
+    assert page.get("document.querySelectorAll('.dot').length") >= 1
+    assert page.get("document.querySelectorAll('.move.blunder').length") >= 1
+    page.js("document.querySelector('#worst .worst:last-child .row').click()")
+    page.wait("tengen.game.current.ply === 12")
+    assert page.get("document.querySelectorAll('.badge.blunder').length") == 1
+    page.key("\ue012")  # left
+    page.wait("document.querySelectorAll('.better').length === 1")
+    box = page.get("(b => [b.left, b.top, b.width, b.height])(document.querySelector('.curve').getBoundingClientRect())")
+    page.js(
+        "document.querySelector('.curve').dispatchEvent(new MouseEvent('click',"
+        "{clientX: arguments[0][0] + arguments[0][2] / 2, clientY: arguments[0][1] + 20, bubbles: true}))", box,
+    )  # fmt: skip
+    assert 5 <= page.get("tengen.game.current.ply") <= 8
+
+
+def saved(downloads: Path, kind: str) -> str:
+    """Wait for a saved file, take it away and return its text."""
+    until(lambda: any(downloads.glob(f"*.{kind}")), f"a .{kind} file")
+    path = next(downloads.glob(f"*.{kind}"))
+    text = path.read_text()
+    path.unlink()
+    return text
+
+
+def test_save_reload_and_open_with_variations_and_comments(page: Page, downloads: Path) -> None:
+    page.new(rule=4)
+    for move in "h8 i9 j10".split():
+        page.place(move)
+    page.key("\ue012\ue012")
+    page.place("i7")
+    page.js(
+        "const c = document.getElementById('comment'); c.value = 'a [quiet] move\\nof white';"
+        "c.dispatchEvent(new Event('input'))"
+    )
+    page.click("do-save")
+    page.click("save-sgf")
+    text = saved(downloads, "sgf")
+    tree = read_tree(text, 0)
+    assert tree.record.rule == 4 and [n.point for n in tree.nodes[1:]] == [112, 128, 144, 98]
+    assert tree.nodes[4].comment == "a [quiet] move\nof white"
+    page.click("do-save")
+    page.click("save-psq")
+    assert saved(downloads, "psq").startswith("Piskvorky 15x15")
+    page.open(fresh=False)
+    assert page.stones == [112, 98]
+    assert page.get("document.getElementById('comment').value") == "a [quiet] move\nof white"
+    page.new()
+    drop(page, "kept.sgf", text)
+    page.wait("tengen.game.root.children.length === 1 && tengen.game.rule === 4 && tengen.game.current.facts")
+    assert page.get("tengen.game.root.children[0].children.length") == 2
+
+
+def drop(page: Page, name: str, content: str | bytes) -> None:
+    """Drop a file on the page."""
+    data = content.encode() if isinstance(content, str) else content
+    page.js(
+        "const bytes = Uint8Array.from(atob(arguments[1]), c => c.charCodeAt(0));"
+        "const data = new DataTransfer(); data.items.add(new File([bytes], arguments[0]));"
+        "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))",
+        name, base64.b64encode(data).decode(),
+    )  # fmt: skip
+
+
+def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:
+    page.new()
+    page.place("h8")
+    for content in (b"", b"\x00\xff" * 50, b"(;GM[4]SZ[15];B[hh];W[hh])", b"Piskvorky 15x15, 11:11, 0\n99,1,0\n",
+                    b"(;GM[4]SZ[15];B[hh]", b"(;GM[1]SZ[19];B[aa])"):
+        drop(page, "bad.sgf", content)
+        page.wait("document.getElementById('notices').innerText.includes('Your game is unchanged')")
+        page.js("document.querySelector('.notice .close').click()")
+    drop(page, "huge.sgf", b" " * (2 << 20))
+    page.wait("document.getElementById('notices').innerText.includes('too large')")
+    assert page.stones == [112]
+
+
+def test_the_picture_of_a_position_needs_no_style_sheet(page: Page, downloads: Path) -> None:
+    page.new()
+    for move in "h8 i9".split():
+        page.place(move)
+    page.click("do-share")
+    page.click("save-svg")
+    text = saved(downloads, "svg")
+    assert text.startswith("<svg") and "class=" not in text and 'fill="rgb(227, 187, 124)"' in text
+    page.click("save-png")
+    until(lambda: any(downloads.glob("*.png")), "a .png file")
+    picture = next(downloads.glob("*.png"))
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
+    picture.unlink()
+
+
+def test_updates_a_second(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, "h8 i9 g9")
+    page.js(
+        "window.seen = 0; const take = tengen.analysis.take;"
+        "tengen.analysis.take = function (...a) { window.seen++; return take.apply(this, a); }"
+    )
+    analyse(page)
+    page.wait("window.seen >= 1")
+    began_s = time.monotonic()
+    page.wait("window.seen >= 11")
+    rate = 10 / (time.monotonic() - began_s)
+    print(f"{rate:.1f} updates a second")
+    assert rate > 1, "on any machine; the figure of an idle one is in docs/board.md"
+    page.key("a")

@@ -1,0 +1,186 @@
+"""Playing on the page, in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.rules.geometry import parse_move
+from engine.rules.rule import Rule
+from engine.timing.budget import SearchLimits
+from tests.board.running import Page
+
+ROW = "h8 a1 i8 b1 j8 c1 k8 d1 l8".split()
+
+
+class Friend:
+    """Tells a person where to click: a search without a net, strong enough to beat the lowest level."""
+
+    def __init__(self, size: int) -> None:
+        self._engine = Engine(EngineConfig(net="uniform", seed=1))
+        self._engine.new_game(size, size, Rule.FREESTYLE)
+
+    def point(self, points: list[int]) -> int:
+        self._engine.set_position([(p, i % 2) for i, p in enumerate(points)], len(points) % 2)
+        return self._engine.think(SearchLimits(max_nodes=150), self._engine.clock.now_s()).point
+
+
+@pytest.mark.parametrize("size", [15, 20])
+def test_a_game_against_the_engine_by_clicks_to_its_end(page: Page, size: int) -> None:
+    page.new(who="black", width=size, height=size)
+    friend = Friend(size)
+    while not page.get("tengen.game.current.facts.over"):
+        points = page.get("tengen.game.path()")
+        page.place(friend.point(points))
+        played = len(points) + 1
+        page.wait(f"tengen.game.current.facts && (tengen.game.current.facts.over || tengen.game.current.ply > {played})")
+    assert page.stones == page.get("tengen.game.path()")
+    assert "wins after" in page.status
+    assert page.get("document.querySelectorAll('.ring').length") >= 5
+    assert page.get("document.querySelectorAll('.player.won').length") == 1
+    before = page.stones
+    page.place(next(p for p in range(size * size) if p not in before))
+    assert page.stones == before and "wins after" in page.notices
+
+
+def test_two_people_play_to_a_five_and_take_back(page: Page) -> None:
+    page.new()
+    for move in ROW:
+        page.place(move)
+    assert page.status.startswith("Black wins after 9 stones")
+    page.click("do-undo")
+    page.wait("tengen.game.current.facts && !tengen.game.current.facts.over")
+    assert len(page.stones) == 8 and page.status.endswith("Black to move.")
+
+
+def test_a_move_on_a_stone_changes_nothing(page: Page) -> None:
+    page.new()
+    page.place("h8")
+    page.place("h8")
+    assert page.stones == [112]
+
+
+def test_a_renju_game_marks_and_refuses_forbidden_points(page: Page) -> None:
+    page.new(rule=4)
+    for move in "h8 a1 j8 a2 i7 c1 i9 c2".split():
+        page.place(move)
+    fouls = page.get("[...document.querySelectorAll('.foul')].map(e => Number(e.dataset.point))")
+    assert parse_move("i8", 15, 15) in fouls
+    page.place("i8")
+    assert len(page.stones) == 8 and "i8 is forbidden to black: double three" in page.notices
+    page.place("k10")
+    assert len(page.stones) == 9 and page.get("document.querySelectorAll('.foul').length") == 0, "white may"
+    page.place("i8")
+    assert len(page.stones) == 10
+
+
+def test_a_forbidden_move_faster_than_its_mark_is_taken_off_again(page: Page) -> None:
+    page.new(rule=4)
+    for move in "h8 a1 j8 a2 i7 c1 i9 c2".split():
+        page.place(move)
+    page.js("tengen.game.current.facts.forbidden = {}; tengen.actions.point(arguments[0])", 7 * 15 + 8)
+    page.wait("tengen.game.current.ply === 8 && document.getElementById('notices').innerText.includes('forbidden')")
+    assert len(page.stones) == 8
+
+
+def test_arrows_walk_and_a_new_move_makes_a_variation(page: Page) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.new()
+    for move in "h8 i9 j10".split():
+        page.place(move)
+    page.key(Keys.ARROW_LEFT * 2)
+    assert len(page.stones) == 1
+    page.place("i7")
+    assert page.get("tengen.game.root.children[0].children.length") == 2
+    assert page.get("document.querySelectorAll('.variation .move').length") == 1
+    page.key(Keys.ARROW_UP)
+    assert page.stones == [112, 8 * 15 + 8]
+    page.key(Keys.END)
+    assert len(page.stones) == 3
+    page.key(Keys.HOME)
+    assert page.stones == []
+
+
+def test_the_keyboard_aims_and_plays(page: Page) -> None:
+    page.new()
+    page.js("document.getElementById('board').focus()")
+    page.js(
+        "for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown'])"
+        " document.dispatchEvent(new KeyboardEvent('keydown', {key, shiftKey: true, bubbles: true}));"
+        "document.getElementById('board').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
+    )
+    page.wait("tengen.game.current.ply === 1")
+    assert page.stones == [8 * 15 + 8]
+
+
+def test_space_lets_the_engine_move_and_undo_gives_the_turn_back(page: Page) -> None:
+    page.new(who="black")
+    page.place("h8")
+    page.wait("tengen.game.current.ply === 2 && tengen.game.current.facts")
+    page.key(" ")
+    page.wait("tengen.game.current.ply === 4 && tengen.game.current.facts")
+    page.click("do-undo")
+    page.wait("tengen.game.current.ply === 2")
+
+
+def test_the_engine_plays_itself_and_pauses(page: Page) -> None:
+    page.new(who="none", level=2)
+    page.wait("tengen.game.current.ply >= 3")
+    page.click("do-engine")
+    page.wait("tengen.table.paused")
+    page.wait("tengen.engine.job === null")
+    ply = page.get("tengen.game.current.ply")
+    page.click("do-engine")
+    page.wait(f"tengen.game.current.ply > {ply} || tengen.game.current.facts?.over")
+
+
+def test_a_clock_that_runs_out_ends_the_game(page: Page) -> None:
+    page.new(clock="60 0")
+    page.place("h8")
+    page.js("tengen.table.left[1] = 150; tengen.table.since = performance.now()")
+    page.wait("tengen.game.ended")
+    assert page.status == "White's time is out: black wins."
+    page.place("i9")
+    assert page.stones == [112]
+
+
+def test_the_clock_of_the_mover_runs(page: Page) -> None:
+    page.new(clock="180 2")
+    page.place("h8")
+    page.wait("tengen.table.lefts(tengen.game)[1] < 179900")
+    assert page.get("tengen.table.lefts(tengen.game)[0]") == 180_000
+    page.place("i9")
+    left = page.get("tengen.table.lefts(tengen.game)")
+    assert 180_000 < left[1] < 182_000
+
+
+@pytest.mark.parametrize(("who", "colour"), [("black", "black"), ("black", "white"), ("white", None)])
+def test_swap2(page: Page, who: str, colour: str | None) -> None:
+    """A person who offers, and takes a colour if the engine asks; a person who is offered."""
+    page.new(who=who, swap2=True)
+    if who == "black":
+        for move in "a1 b3 d2".split():
+            page.wait("tengen.game.current.facts.opening")
+            page.place(move)
+        page.wait("!tengen.table.opening")
+        assert "The engine takes" in page.notices
+    else:
+        page.wait("tengen.game.current.ply === 3 && tengen.game.current.facts?.opening")
+        page.wait("!document.getElementById('choices').hidden")
+        page.place("o15")
+        page.wait("tengen.game.current.facts?.opening?.most === 1")
+        page.place("n15")
+        page.wait("!tengen.table.opening")
+        assert "The engine takes" in page.notices
+    page.wait("tengen.game.current.facts && tengen.engine.job === null && !tengen.table.isDue(tengen.game)")
+    assert page.get("tengen.table.seats.includes('person') && tengen.table.seats.includes('engine')")
+
+
+def test_rectangles_and_every_size(page: Page) -> None:
+    for width, height in ((5, 22), (22, 5), (7, 9), (22, 22)):
+        page.new(width=width, height=height)
+        page.place(width * height - 1)
+        assert page.stones == [width * height - 1]
+        assert page.get("document.querySelectorAll('.coord').length") == width + height
