@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import __version__
 from protocol.notation import Notation
-from protocol.position import MAX_SIDE, MIN_SIDE
 from protocol.text import clean, error, message
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Callable
 
 from engine import SearchLimits
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import commands as c
 from protocol import questions, replies
 from protocol.job import Outcome, Progress, Thinker
-from protocol.position import MAX_SIDE, MIN_SIDE, BoardFault, from_board
+from protocol.position import BoardFault, from_board
 from protocol.settings import Dialect
 from protocol.table import Table
 from protocol.text import error, message, unknown

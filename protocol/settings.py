@@ -9,11 +9,10 @@ from typing import Literal
 from engine import Rule, SearchLimits
 from engine.config import MAX_MEMORY_BYTES
 from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
+from engine.timing.budget import UNLIMITED_MS
 
 Dialect = Literal["gomocup", "yixin"]
 
-UNLIMITED_MS = 2_147_483_647
-"""`INFO time_left` without a match limit (protocol)."""
 YIXIN_UNTIMED_MS = (2_000_000, 100_000_000)
 """Turn and match by which Yixin-Board says that there is no limit (protocol)."""
 UNTOLD_TURN_MS = 5_000

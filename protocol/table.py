@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import Rule, SearchLimits
+from engine.rules._board import MAX_SIDE
 from protocol.blocked import Blocked
 from protocol.forms import EVERY, Move
 from protocol.job import Ask, Job
 from protocol.notation import Notation, notation
-from protocol.position import MAX_SIDE, Position
+from protocol.position import Position
 from protocol.settings import DETAIL, REALTIME, Dialect, Settings
 
 

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine import SearchLimits
+from engine.position import Stones
+from engine.rules._board import OBSTACLE
 from protocol import questions, replies
 from protocol.answers import allowed, any_point, describe, fits, without_search
 from protocol.forms import line_of
-from protocol.job import Ask, Job, Outcome, Points, Progress, Stones, Thinker
-from protocol.position import OBSTACLE
+from protocol.job import Ask, Job, Outcome, Points, Progress, Thinker
 from protocol.settings import DETAIL, REALTIME
 from protocol.table import Table
 from protocol.text import error

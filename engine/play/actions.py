@@ -222,6 +222,11 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
 }  # fmt: skip
 
 
+def act(session: Session, command: Command) -> None:
+    """Carry out a command of the person."""
+    ACTIONS[command.name](session, command)
+
+
 def parse_levels(text: str) -> tuple[int, int]:
     """Read `5` or `3 7` (black's and white's).
 

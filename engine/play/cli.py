@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from engine.gamefile import load_game
-    from engine.play.actions import parse_levels, parse_seconds
+    from engine.play.actions import act, parse_levels, parse_seconds
     from engine.play.game import Game
     from engine.play.screen import Screen
     from engine.play.session import Session
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             session.tick(elapsed_s)
 
     thinker = Thinker(config, log=messages.append, tick=tick)
-    session = Session(game, table, thinker, screen, swap2=args.swap2)
+    session = Session(game, table, thinker, screen, act, swap2=args.swap2)
     try:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.errors import EngineError, PositionError
-from engine.play.actions import ACTIONS
-from engine.play.commands import parse_command
+from engine.play.commands import Command, parse_command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import Screen, View
 from engine.play.swap2 import OFFERED, Swap2
@@ -29,12 +28,19 @@ class Session:
         table: Table,
         thinker: Thinker,
         screen: Screen,
+        act: Callable[[Session, Command], None],
         *,
         swap2: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin with a game; `swap2` asks for that opening first."""
+        """Begin with a game.
+
+        Args:
+            act: carries out what the person typed, as `engine.play.actions.act`.
+            swap2: whether that opening comes first.
+        """
         self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
+        self._act = act
         self.opening = Swap2() if swap2 else None
         self.paused = False
         self.leaving = False
@@ -156,7 +162,7 @@ class Session:
         self.hint = None
         if command.name != "board":
             self.panel = ()
-        ACTIONS[command.name](self, command)
+        self._act(self, command)
 
     def _engine_turn(self) -> None:
         self.redraw()

@@ -348,7 +348,6 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
     thread, results = run_in_thread(engine, SearchLimits(), event)
     best = wait_for_best(engine, thread)
     assert best is not None and engine.board.cell(best) == EMPTY
-    assert engine.answer_deadline_s() == float("inf")
     if way == "stop":
         engine.stop()
     elif way == "event":
@@ -357,7 +356,30 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
         engine.relimit(SearchLimits(0))
     thread.join(10)
     assert not thread.is_alive() and engine.board.cell(results[0].point) == EMPTY
-    assert engine.answer_deadline_s() is None
+
+
+@pytest.mark.parametrize(("hurried_s", "due_s"), [(None, 101.96), (100.2, 100.28), (101.95, 101.96)])
+def test_a_watchdog_answers_before_the_limit_and_soon_after_it_was_hurried(hurried_s, due_s):
+    engine = make("uniform", overhead_ms=80)
+    asked = engine.answer_by_s(SearchLimits(2000), 100.0, 100.0, ply=0, points=225, hurried_s=hurried_s)
+    assert asked == pytest.approx(due_s)
+
+
+def test_a_question_that_begins_late_still_gets_a_moment():
+    engine = make("uniform")
+    assert engine.answer_by_s(SearchLimits(2000), 100.0, 107.0, ply=0, points=225) == pytest.approx(107.08)
+    assert engine.answer_by_s(SearchLimits(), 100.0, 107.0, ply=0, points=225) == float("inf")
+
+
+def test_thinking_and_other_threads_read_one_board_that_never_changes():
+    engine = make("uniform", simulations=50)
+    setup(engine, "h8i9")
+    before, stones = engine.board, engine.board.stones()
+    engine.think(SearchLimits(), 0.0)
+    assert engine.board is before and before.stones() == stones
+    engine.play(0)
+    engine.take_back(stones[0][0])
+    assert engine.board is not before and before.stones() == stones and before.to_move == 0
 
 
 def test_a_stop_that_comes_too_early_counts():

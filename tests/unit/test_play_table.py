@@ -16,7 +16,7 @@ from rich.console import Console
 from engine import EngineConfig, NetError, PositionError, Rule
 from engine.gamefile import load_game
 from engine.play import cli
-from engine.play.actions import ACTIONS, parse_levels, parse_seconds
+from engine.play.actions import ACTIONS, act, parse_levels, parse_seconds
 from engine.play.commands import HELP, Command, parse_command
 from engine.play.game import Game, forbidden_reason
 from engine.play.screen import Screen, View, columns
@@ -255,7 +255,7 @@ def play(thinker):
     def run(*lines, game=None, humans="black", levels=(10, 10), **more):
         screen, out = screen_of(terminal=False)
         table = Table(HUMANS[humans], levels, time_s=0.05, delay_s=0.0)
-        session = Session(game or Game(9, 9), table, thinker, screen, **more)
+        session = Session(game or Game(9, 9), table, thinker, screen, act, **more)
         assert session.run(Script(*lines)) == 0
         return session, out.getvalue()
 
@@ -375,7 +375,8 @@ def test_a_watched_game_pauses_for_commands(play):
 
     screen, out = screen_of()
     thinker = Thinker(EngineConfig(net="uniform", seed=1), log=print, tick=lambda s: None)
-    session = Session(Game(9, 9), Table(HUMANS["none"], (10, 10), 0.05), thinker, screen, sleep=Impatient())
+    table = Table(HUMANS["none"], (10, 10), 0.05)
+    session = Session(Game(9, 9), table, thinker, screen, act, sleep=Impatient())
     assert session.run(Script("undo", "board")) == 0
     assert len(session.game.points) == 2 and session.paused
     assert "to move; `go` plays on" in out.getvalue() and "leave?" not in out.getvalue()

@@ -12,6 +12,8 @@ from training.bundle import main
 from training.data.shards import list_shards, write_shard
 from training.learn.learner import Learner
 from training.run.bundle import BundleError, pack, unpack
+from training.settings.resolve import store_config
+from training.settings.schema import RunConfig
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def run(tmp_path):
     learner.refresh()
     learner.step(3)
     learner.save()
-    (folder / "config.json").write_text("{}")
+    store_config(folder / "config.json", "smoke", RunConfig())
     (folder / "state.json").write_text(json.dumps({"cycle": 30}))
     return folder
 

@@ -290,3 +290,21 @@ def test_shares_of_runs_are_read_and_folders_may_hold_the_sign(tmp_path):
     for share in ("", "0", "-1", "inf", "nan", "half"):
         with pytest.raises(ConfigError, match="above 0"):
             parse_share(f"runs/a={share}")
+
+
+def test_gradients_are_clipped(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, clip=0.01))
+    metrics = learner.step(1)
+    left = torch.cat([p.grad.flatten() for p in learner.model.parameters() if p.grad is not None])
+    assert metrics["grad_norm"] > 0.02, "before clipping"
+    assert float(left.norm()) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_averaged_weights_are_means_and_not_the_newest(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, ema=0.9, lr=0.01, warmup=1))
+    learner.batches = 100_000  # long ago: the decay is that of the settings
+    before = [p.detach().clone() for p in learner.averaged.parameters()]
+    learner.step(1)
+    for old, new, mean in zip(before, learner.model.parameters(), learner.averaged.parameters(), strict=True):
+        torch.testing.assert_close(mean, 0.9 * old + 0.1 * new.detach(), atol=1e-6, rtol=1e-4)
+    assert not same_weights(learner.model, learner.averaged)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from training.data import records, shards
+from training.data.imports import import_shards
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import RecordError, read_shard, write_shard
 
@@ -124,3 +125,15 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_shard(tmp_path / "a.shard", [random_game(1)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_newest_shards_of_elsewhere_are_imported(tmp_path):
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    for index in range(4):
+        write_shard(there / f"{index:06d}-00.shard", [random_game(index)])
+    each = random_game(0).positions
+    assert import_shards([there], here, each + 1) == 2 * each
+    taken = {path.read_bytes() for path in here.iterdir()}
+    assert taken == {(there / f"{index:06d}-00.shard").read_bytes() for index in (2, 3)}

@@ -33,6 +33,7 @@ from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from training.export.card import Origin, card_text
 from training.export.graph import build
 from training.export.quantise import calibrate, calibrate_lines, usual_pool
+from training.files.atomic import naming, write_atomically
 from training.net.network import Network
 
 Planes = npt.NDArray[np.float32]
@@ -143,7 +144,8 @@ def export_net(
         for precision, path in temporary.items():
             metadata = _metadata(model, net_id, precision, margin, origin)
             built = build(model, metadata, quantisation if precision == "int8" else None, levels, usual)
-            path.write_bytes(built.SerializeToString())
+            with naming(paths[precision]):
+                path.write_bytes(built.SerializeToString())
         return compare(model, temporary["fp32"], temporary.get("int8"), held)
 
     try:
@@ -164,7 +166,7 @@ def export_net(
             path.unlink(missing_ok=True)
     card = folder / f"{name}.md"
     bits = 16 if levels is None else 8
-    card.write_text(card_text(model, name, net_id, origin, differences, bits, margin), encoding="utf-8")
+    write_atomically(card, card_text(model, name, net_id, origin, differences, bits, margin).encode())
     return Exported(paths["fp32"], paths.get("int8"), card, net_id, differences)
 
 

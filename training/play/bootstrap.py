@@ -96,7 +96,7 @@ def winning_move(board: Board, solver: Solver | None, nodes: int) -> int | None:
     if fives or solver is None:
         return fives[0] if fives else None
     solution = solver.solve(board, "vcf", nodes=nodes)
-    return solution.line[0] if solution.verdict == Verdict.WIN else None
+    return solution.pv[0] if solution.verdict == Verdict.WIN else None
 
 
 def play_game(rng: random.Random, side: int, rule: int, solver: Solver | None, nodes: int = 0) -> GameRecord:
