@@ -1,8 +1,7 @@
-"""The state machine between commands and answers.
+"""What is done about each command of a manager: the state machine between commands and answers.
 
-It runs in one thread and never waits: a question goes to the search thread as a `Job` with a token, and the
-answer comes back through `finished`. Whatever cancels a search forgets its token, so at most one answer goes
-out for a question and none for a question that the manager has dropped.
+It runs in one thread and never waits. A question that needs thought goes to `protocol.thinking`; what cannot
+be answered before it waits in a queue, what replaces it drops it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from protocol.forms import EVERY, Move
 from protocol.job import Ask, Job
 from protocol.notation import Notation, RowsFrom, notation
 from protocol.position import Position
-from protocol.settings import Dialect, Settings
+from protocol.settings import DETAIL, REALTIME, Dialect, Settings
 
 
 class Table:
@@ -118,7 +118,7 @@ class Table:
             clear_tree=self.forget_tree,
             wants_info=(
                 ask.kind in ("move", "nbest") and isinstance(ask.form, Move)
-                and bool(self.settings.show_detail & 1)
+                and bool(self.settings.show_detail & (REALTIME | DETAIL))
             ),
         )
         self.forget_tree = self._new_game = False
