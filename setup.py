@@ -5,6 +5,7 @@ Environment:
     TENGEN_MODULES=a,b      build only these modules (full dotted names)
 """
 
+import glob
 import os
 import sys
 
@@ -17,10 +18,7 @@ MODULES = [
     "training.play._rollouts",
 ]
 
-HEADERS = [
-    f"engine/{name}.h"
-    for name in ("rules/bits", "rules/cpu", "rules/shapes", "evaluator/lines", "evaluator/lines_wide")
-]
+HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True))
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 chosen = os.environ.get("TENGEN_MODULES")

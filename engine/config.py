@@ -46,6 +46,8 @@ class EngineConfig:
 
     net: str = "default"
     """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net), "hashed" (for tests)."""
+    lines: str | None = None
+    """Loops that line nets run on: "plain", "avx2" or "avx512"; None: the fastest that the processor has."""
     seed: int | None = None
     """Seed of everything random; None draws one from the system, so that games differ."""
     threads: int = 1

@@ -175,9 +175,9 @@ def speed(config: EngineConfig) -> str:
 
 def _vectors(net: LineNet) -> str:
     """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
-    if net.vectors:
-        return f"the net runs on {'AVX-512' if net.wide else 'AVX2'}, in {net.bits} bits"
-    return "the net runs without AVX2, fifteen times slower than with it"
+    if net.path == "plain":
+        return "the net runs without AVX2, fifteen times slower than with it"
+    return f"the net runs on {'AVX-512' if net.path == 'avx512' else 'AVX2'}, in {net.bits} bits"
 
 
 def _eight_bit() -> str:

@@ -23,6 +23,7 @@ from engine.commands.options import add_board_options, add_config_options, confi
 from engine.config import EngineConfig
 from engine.encoding import encode
 from engine.engine import Engine
+from engine.evaluator._lines import PATHS
 from engine.evaluator.base import KERNEL_HASHED, KERNEL_NONE, Evaluator
 from engine.evaluator.make import make_evaluator
 from engine.rules._board import Board, place_undo_loop
@@ -56,12 +57,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=0.6, metavar="S", help="of each single measurement (default 0.6)"
     )
+    parser.add_argument(
+        "--lines", choices=PATHS, help="run a line net on these loops (default: this processor's fastest)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures."""
     config = config_from(args).replace(cache_mib=0, symmetry=False, simulations=None, seed=SEED)
+    if args.lines is not None:
+        config = config.replace(lines=args.lines)
     facts = measure(config, args.size, args.rule, max(1, args.repeats), max(0.01, args.seconds))
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -104,6 +110,8 @@ def measure(
     facts["mean_depth"] = statistics.median(depths)
     facts["stub_mean_depth"] = statistics.median(stub_depths)
     facts["net"] = evaluator.name
+    if evaluator.line_net is not None:
+        facts["lines"] = evaluator.line_net.path
     facts["board"] = f"{size[0]}x{size[1]}"
     facts["rule"] = board.rule
     facts["machine"] = machine()

@@ -2,25 +2,17 @@
 """The line net, as other kernel modules call it."""
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
 
-cdef extern from "lines.h" nogil:
-    enum:
-        LINES_SIDE
-        LINES_POINTS
-        LINES_SLACK
-        LINES_REACH
-        LINES_STRIDE
-        LINES_IDS
-        LINES_ROWS
-        LINES_LOCAL
-        LINES_PLANES
-        LINES_HALF
-        LINES_LOAD
-        LINES_LEVEL_LOAD
+cdef extern from "lines/layout.h" nogil:
+    # The fields are explained in the header; those that only the C code uses are left out.
+    ctypedef struct lines_owner:
+        pass
 
-    # The fields are explained in the header.
-    ctypedef struct tengen_lines:
-        int channels, blocks, policy, value, hidden, pooled, vectors, narrow, margin
+    ctypedef struct lines_loops:
+        pass
+
+    ctypedef struct lines_weights:
         float scale
+        int narrow
         int16_t* codebook
         float* local_ "local"
         float* global_ "global"
@@ -29,58 +21,76 @@ cdef extern from "lines.h" nogil:
         float* dw_bias
         float* pw
         float* pw_bias
-        float* pool_weight
+        float* pool
         float* pool_bias
         float* pool_usual
         float* head
         float* head_bias
-        int16_t* pw_short
-        float* pw_step
-        int16_t* head_short
-        float* head_step
-        int8_t* pw_byte
-        float* pw_byte_step
-        float* pw_byte_bias
-        float* dw_byte
-        float* dw_byte_bias
-        float* per_unit
-        int8_t* head_byte
-        float* head_byte_step
-        float* head_byte_bias
-        float* head_per_unit
         float* policy_out
-        float* hidden_w
-        float* hidden_b
-        float* out_w
-        float* out_b
-        float* x
+        float* hidden
+        float* hidden_bias
+        float* out
+        float* out_bias
+
+    ctypedef struct lines_shorts:
+        int16_t* pw
+        float* pw_step
+        int16_t* head
+        float* head_step
+
+    ctypedef struct lines_bytes:
+        int8_t* pw
+        float* pw_step
+        float* pw_bias
+        float* dw
+        float* dw_bias
+        float* per_unit
+        int8_t* head
+        float* head_step
+        float* head_bias
+        float* head_per_unit
+
+    ctypedef struct lines_scratch:
         float* cell
         float* cell_value
         float* shift
         float* blank
         float* y
-        int16_t* packed
-        uint8_t* levels
+        int16_t* shorts
+        uint8_t* bytes
         float* heads
         float* pool
         float* vector
         float* base
         uint16_t* digits
         uint16_t* bits
-        int32_t* rows
+        int32_t* entries
 
-    void* tengen_lines_take(size_t bytes)
-    void tengen_lines_release(void* p)
-    void tengen_lines_forget(tengen_lines* net)
-    void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
-
-cdef extern from "cpu.h" nogil:
-    int tengen_have_vectors()
-    int tengen_have_wide_vectors()
+    ctypedef struct tengen_lines:
+        int channels, blocks, policy, value, hidden, pooled, margin, bits
+        const lines_loops* loops
+        float* x
+        lines_weights weights
+        lines_shorts shorts
+        lines_bytes bytes
+        lines_scratch scratch
+        lines_owner memory
 
 cdef class LineNet:
-    cdef tengen_lines net       # memory owned
+    cdef tengen_lines net       # owns its memory; `net.x` is NULL until the net is built
+    cdef readonly str path      # what `net.loops` is: "plain", "avx2" or "avx512"
     # Judge one position: planes float32 [20, height, width], sides 5 to 22; logits go to `policy` [height * width]
     # and win, draw, loss to `wdl` [3]. No alignment is asked of the caller. Scratch memory belongs to the net: one
     # thread at a time.
     cdef void judge(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil
+    # How a net is built: nothing for others.
+    cdef choose(self, path, exact, in_bytes)
+    cdef keep_weights(self, arrays)
+    cdef keep_shorts(self, arrays)
+    cdef keep_bytes(self, arrays)
+    cdef make_room(self)
+    # Memory of zeros, owned by the net; copies in it of arrays, in C order.
+    cdef void* room(self, size_t numbers, size_t bytes_each) except NULL
+    cdef float* floats(self, array) except NULL
+    cdef int16_t* shorts(self, array) except NULL
+    cdef int8_t* bytes(self, array) except NULL

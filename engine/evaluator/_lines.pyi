@@ -4,25 +4,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+PATHS: tuple[str, ...]
+
+def paths() -> tuple[str, ...]: ...
+
 class LineNet:
+    path: str
     def __init__(
         self,
         weights: Mapping[str, npt.NDArray[Any] | np.generic],
         pooled: int,
         *,
-        vectors: bool = True,
+        path: str | None = None,
         exact: bool = False,
         margin: int = 0,
-        wide: bool = True,
     ) -> None: ...
     @property
     def channels(self) -> int: ...
     @property
     def blocks(self) -> int: ...
-    @property
-    def vectors(self) -> bool: ...
-    @property
-    def wide(self) -> bool: ...
     @property
     def margin(self) -> int: ...
     @property

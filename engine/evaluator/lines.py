@@ -39,12 +39,15 @@ class LineEvaluator:
     kernel_kind = KERNEL_NONE
     kernel_seed = 0
 
-    def __init__(self, source: OnnxEvaluator, *, margin: int | None = None) -> None:
+    def __init__(
+        self, source: OnnxEvaluator, *, margin: int | None = None, path: str | None = None
+    ) -> None:
         """Take over a net that onnxruntime has loaded.
 
         Args:
             source: the net as onnxruntime has read it.
             margin: see `LineNet`; 0 judges all of every board; None: what the file says, or else 0.
+            path: see `LineNet`; None: the fastest.
 
         Raises:
             NetError: weights are missing or do not fit together.
@@ -61,7 +64,7 @@ class LineEvaluator:
             weights["codebook_scale"] = np.float32(scale)
             if margin is None:
                 margin = int(self.metadata.get("margin", "0"))
-            self.line_net = LineNet(weights, int(self.metadata["pooled"]), margin=margin)
+            self.line_net = LineNet(weights, int(self.metadata["pooled"]), margin=margin, path=path)
         except (KeyError, ValueError) as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
         self._policy = np.empty((0, 0), np.float32)

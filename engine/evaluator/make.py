@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.config import EngineConfig
-from engine.errors import NetError
+from engine.errors import ConfigError, NetError
+from engine.evaluator._lines import paths
 from engine.evaluator.base import KERNEL_NONE, Evaluator
 from engine.evaluator.lines import KIND, LineEvaluator
 from engine.evaluator.onnx import WAY_OUT, OnnxEvaluator
@@ -39,21 +40,28 @@ def net_path(net: str, nets: Path = NETS) -> Path:
     raise NetError(f"no net at {candidates[0]}; {WAY_OUT}")
 
 
-def load_net(path: Path | str) -> OnnxEvaluator | LineEvaluator:
+def load_net(path: Path | str, lines: str | None = None) -> OnnxEvaluator | LineEvaluator:
     """Load a net file: a line net into the compiled kernel, any other into onnxruntime.
 
+    Args:
+        path: the file.
+        lines: the kernel's path for line nets, one of `engine.evaluator._lines.PATHS`; None: the fastest.
+
     Raises:
+        ConfigError: this processor cannot take that path.
         NetError: the file is missing, damaged, not a net of Tengen, or of another feature version.
     """
+    if lines is not None and lines not in paths():
+        raise ConfigError(f"lines must be one of {', '.join(paths())} on this processor, not {lines!r}")
     net = OnnxEvaluator(path)
-    return LineEvaluator(net) if net.metadata.get("kind") == KIND else net
+    return LineEvaluator(net, path=lines) if net.metadata.get("kind") == KIND else net
 
 
 def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:
     """Load the evaluator that a configuration names.
 
     Args:
-        config: `net`, `symmetry` and `cache_mib` are used.
+        config: `net`, `lines`, `symmetry` and `cache_mib` are used.
         seed: of random orientations, and of the hashed evaluator.
         decorate: whether to add orientation and cache.
 
@@ -70,7 +78,7 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
         return HashedEvaluator(seed)
     from engine.evaluator.check import check_evaluator
 
-    evaluator: Evaluator = load_net(net_path(config.net))
+    evaluator: Evaluator = load_net(net_path(config.net), config.lines)
     check_evaluator(evaluator, quick=True)
     if not decorate or evaluator.kernel_kind != KERNEL_NONE:
         return evaluator

@@ -1,4 +1,4 @@
-"""The line net's kernel gives what its naive twin gives, with vectors and without."""
+"""The line net's kernel gives what its naive twin gives, on all paths that this processor can take."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ import numpy.typing as npt
 import pytest
 
 from engine.encoding import N_PLANES, encode
-from engine.evaluator._lines import LineNet
+from engine.evaluator._lines import PATHS, LineNet, paths
 from engine.rules._board import EMPTY, Board
 from tests.reference.lines import IDS, judge_lines, window
 
 Array = npt.NDArray[Any]
 SIZES = [(5, 5), (22, 22), (9, 13), (13, 9), (15, 15), (16, 17), (22, 5), (8, 19)]
-PATHS = {
-    "rounded": {"vectors": True},
-    "exact": {"vectors": True, "exact": True},
-    "plain": {"vectors": False},
+WAYS: dict[str, dict[str, Any]] = {
+    "rounded": {"path": "avx2"},
+    "exact": {"path": "avx2", "exact": True},
+    "plain": {"path": "plain"},
 }
+
+
+def build(weights: dict[str, Array], pooled: int, *, path: str, **options: Any) -> LineNet:
+    """Build a net on a path, or skip the test."""
+    if path not in paths():
+        pytest.skip(f"this processor has no {path}")
+    return LineNet(weights, pooled, path=path, **options)
 
 
 def random_weights(
@@ -84,7 +91,7 @@ def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: 
     np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=2e-4)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled", "policy", "value", "hidden", "top"),
     [
@@ -98,16 +105,16 @@ def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: 
     ],
 )
 def test_kernel_agrees_with_the_reference(
-    channels: int, blocks: int, pooled: int, policy: int, value: int, hidden: int, top: int, path: str
+    channels: int, blocks: int, pooled: int, policy: int, value: int, hidden: int, top: int, way: str
 ) -> None:
     weights = random_weights(channels + blocks, channels, blocks, policy, value, hidden, top)
-    net = LineNet(weights, pooled, **PATHS[path])
+    net = build(weights, pooled, **WAYS[way])
     assert (net.channels, net.blocks) == (channels, blocks)
     for seed, (width, height) in enumerate(SIZES[:: 1 if channels == 32 else 2]):
         assert_agrees(net, weights, pooled, random_planes(seed, width, height))
 
 
-def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
+def with_bytes(weights: dict[str, Array]) -> dict[str, Array]:
     """Add pointwise products in 8 bits, whose sums are as large as they may become, and of another net.
 
     Another one, so that a kernel that takes the floats instead is found out.
@@ -130,19 +137,19 @@ def with_levels(weights: dict[str, Array]) -> dict[str, Array]:
     return out
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("path", ["avx2", "avx512"])
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled"),
     [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)],
 )
 def test_products_of_8_bits_are_those_of_the_reference(
-    channels: int, blocks: int, pooled: int, wide: bool
+    channels: int, blocks: int, pooled: int, path: str
 ) -> None:
     floats = random_weights(channels, channels, blocks, 16, 16, 32)
-    weights = with_levels(floats)
-    net = LineNet(weights, pooled, wide=wide)
-    if not net.vectors:
-        pytest.skip("no AVX2 here")
+    weights = with_bytes(floats)
+    if path == "avx512" and channels % 16:
+        pytest.skip("AVX-512 takes channels in sixteens")
+    net = build(weights, pooled, path=path)
     for seed, (width, height) in enumerate(SIZES):
         planes = random_planes(seed, width, height)
         policy, wdl = evaluate(net, planes[None])
@@ -150,8 +157,8 @@ def test_products_of_8_bits_are_those_of_the_reference(
         # An activation that lies between two levels may become either one.
         np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
         np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
-        for path in ("exact", "plain"):
-            assert_agrees(LineNet(weights, pooled, **PATHS[path]), floats, pooled, planes)
+        for way in ("exact", "plain"):
+            assert_agrees(LineNet(weights, pooled, **WAYS[way]), floats, pooled, planes)
 
 
 def sparse_planes(seed: int, width: int, height: int) -> Array:
@@ -172,16 +179,16 @@ def sparse_planes(seed: int, width: int, height: int) -> Array:
     return planes
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("channels", "blocks", "pooled"), [(16, 3, 1), (64, 4, 2), (40, 2, -1), (32, 1, 0)])
 def test_a_window_around_the_stones_gives_what_the_reference_gives(
-    channels: int, blocks: int, pooled: int, path: str
+    channels: int, blocks: int, pooled: int, way: str
 ) -> None:
     weights = random_weights(channels, channels, blocks, 16, 16, 32)
     if channels > 32:
         weights["pool_usual"] = np.random.default_rng(5).normal(0, 0.5, channels).astype(np.float32)
-    whole = LineNet(weights, pooled, **PATHS[path])
-    nets = [LineNet(weights, pooled, margin=margin, **PATHS[path]) for margin in (1, 3)]
+    whole = build(weights, pooled, **WAYS[way])
+    nets = [build(weights, pooled, margin=margin, **WAYS[way]) for margin in (1, 3)]
     windows = 0
     for seed in range(16):
         planes = sparse_planes(seed, *SIZES[seed % len(SIZES)])
@@ -221,23 +228,18 @@ def test_a_window_needs_five_stones() -> None:
     ],
 )
 def test_avx512_gives_the_same_bits(channels: int, policy: int, value: int, top: int, margin: int) -> None:
-    weights = with_levels(random_weights(channels, channels, 2, policy, value, 24, top))
-    narrow, wide = (LineNet(weights, 1, margin=margin, wide=wide) for wide in (False, True))
-    assert not narrow.wide
-    if not wide.wide:
-        pytest.skip("no AVX-512 with VNNI here")
+    weights = with_bytes(random_weights(channels, channels, 2, policy, value, 24, top))
+    narrow, wide = (build(weights, 1, path=path, margin=margin) for path in ("avx2", "avx512"))
     for seed, (width, height) in enumerate(SIZES):
         for planes in (random_planes(seed, width, height), sparse_planes(seed, width, height)):
             for mine, other in zip(*(evaluate(net, planes[None]) for net in (narrow, wide)), strict=True):
                 np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_a_window_in_8_bits_gives_what_the_reference_gives(wide: bool) -> None:
-    weights = with_levels(random_weights(7, 64, 4, 16, 16, 32))
-    net = LineNet(weights, 2, margin=3, wide=wide)
-    if not net.vectors:
-        pytest.skip("no AVX2 here")
+@pytest.mark.parametrize("path", ["avx2", "avx512"])
+def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str) -> None:
+    weights = with_bytes(random_weights(7, 64, 4, 16, 16, 32))
+    net = build(weights, 2, path=path, margin=3)
     for seed in range(len(SIZES)):
         planes = sparse_planes(seed, *SIZES[seed])
         policy, wdl = evaluate(net, planes[None])
@@ -271,17 +273,14 @@ def test_a_margin_is_a_whole_number(margin: object) -> None:
 def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
     floats = random_weights(1, 32, 1, 8, 8, 8)
     for sign in (1, -1):
-        weights = with_levels(floats)
+        weights = with_bytes(floats)
         levels = np.full((1, 32, 32), sign * 258 // 16, np.int64)
         levels[:, [0, 2]] += sign * 258 - 16 * levels[:, [0, 2]]  # 258 in each of two sums
         weights |= {"pw_levels": levels.astype(np.int8), "pw_unit": np.full((1, 32), 1e-6, np.float32)}
         weights["dw_bias"] = np.full((1, 32), 50, np.float32)  # all inputs at 127
         planes = random_planes(1, 15, 15)
-        for wide in (False, True):
-            net = LineNet(weights, -1, wide=wide)
-            if not net.vectors:
-                pytest.skip("no AVX2 here")
-            policy, _ = evaluate(net, planes[None])
+        for path in set(paths()) - {"plain"}:
+            policy, _ = evaluate(LineNet(weights, -1, path=path), planes[None])
             np.testing.assert_allclose(policy[0], judge_lines(weights, -1, planes)[0], rtol=1e-3, atol=1e-3)
 
 
@@ -289,7 +288,7 @@ def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
     ("key", "change", "message"),
     [
         ("pw_levels", lambda a: a.astype(np.int16), "not int8"),
-        ("pw_levels", lambda a: a[:, :-1], "not int8"),
+        ("pw_levels", lambda a: a[:, :-1], "shape"),
         ("pw_levels", lambda a: np.full_like(a, 17), "add up to 272 in a sum, above 258"),
         ("pw_levels", lambda a: np.full_like(a, -17), "add up to 272 in a sum, above 258"),
         ("pw_levels_step", lambda a: a[:1], "shape"),
@@ -298,14 +297,16 @@ def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
         ("pw_unit", lambda a: a * 0, "not above 0"),
         ("pw_levels", None, "lack 'pw_levels'"),
         ("head_levels", None, "lack 'head_levels'"),
-        ("head_levels", lambda a: a[:, 1:], "not int8"),
+        ("head_levels", lambda a: a[:, 1:], "shape"),
         ("head_levels", lambda a: np.full_like(a, 17), "add up to 272 in a sum, above 258"),
         ("head_levels_step", None, "lack"),
         ("head_unit", lambda a: a[1:], "shape"),
     ],
 )
-def test_bad_levels_are_refused(weights: dict[str, Array], key: str, change: Any, message: str) -> None:
-    bad = with_levels(weights)
+def test_bad_8_bit_weights_are_refused(
+    weights: dict[str, Array], key: str, change: Any, message: str
+) -> None:
+    bad = with_bytes(weights)
     if change is None:
         del bad[key]
     else:
@@ -319,9 +320,9 @@ def weights() -> dict[str, Array]:
     return random_weights(7, 32, 3, 16, 16, 32)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_real_positions_and_a_change_of_size(weights: dict[str, Array], path: str) -> None:
-    net = LineNet(weights, 2, **PATHS[path])
+@pytest.mark.parametrize("way", WAYS)
+def test_real_positions_and_a_change_of_size(weights: dict[str, Array], way: str) -> None:
+    net = build(weights, 2, **WAYS[way])
     generator = np.random.default_rng(3)
     for side, rule in [(20, 0), (15, 4), (5, 1), (15, 8), (22, 0), (15, 0)]:
         board = Board(side, side, rule)
@@ -331,16 +332,16 @@ def test_real_positions_and_a_change_of_size(weights: dict[str, Array], path: st
         assert_agrees(net, weights, 2, encode(board))
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_position_gives_the_same_bits_alone_in_a_batch_and_again(
-    weights: dict[str, Array], path: str
+    weights: dict[str, Array], way: str
 ) -> None:
-    net = LineNet(weights, 1, **PATHS[path])
+    net = build(weights, 1, **WAYS[way])
     planes = np.stack([random_planes(seed, 15, 15) for seed in range(4)])
     first, again = evaluate(net, planes), evaluate(net, planes)
     evaluate(net, random_planes(9, 19, 7)[None])
     alone = evaluate(net, planes[2:3].copy())
-    other = evaluate(LineNet(weights, 1, **PATHS[path]), planes)
+    other = evaluate(build(weights, 1, **WAYS[way]), planes)
     for i in range(2):
         assert np.array_equal(first[i], again[i])
         assert np.array_equal(first[i], other[i])
@@ -348,18 +349,30 @@ def test_a_position_gives_the_same_bits_alone_in_a_batch_and_again(
 
 
 def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
-    plain = LineNet(weights, 1, vectors=False)
-    assert not plain.vectors
-    assert plain.bits == 32
-    assert LineNet(weights, 1, exact=True).bits == 32
-    assert LineNet(with_levels(weights), 1, exact=True).bits == 32
-    default = LineNet(weights, 1)
-    assert default.bits == (16 if default.vectors else 32)
-    assert LineNet(with_levels(weights), 1).bits == (8 if default.vectors else 32)
-    for net in (plain, default, LineNet(with_levels(weights), 1, exact=True)):
-        assert not net.wide
-    odd = with_levels(random_weights(7, 40, 1, 16, 16, 32)), with_levels(random_weights(7, 32, 1, 8, 16, 32))
-    assert not any(LineNet(net, -1).wide for net in odd)  # channels, or both heads, not in sixteens
+    has = paths()
+    assert PATHS[: len(has)] == has
+    whole = with_bytes(weights)
+    for path in has[:2]:
+        net = LineNet(weights, 1, path=path)
+        assert (net.path, net.bits) == (path, 16 if path == "avx2" else 32)
+        assert LineNet(whole, 1, path=path).bits == (8 if path == "avx2" else 32)
+        assert LineNet(whole, 1, path=path, exact=True).bits == 32
+    best = LineNet(whole, 1)
+    assert (best.path, best.bits) == (has[-1], 8 if len(has) > 1 else 32)
+    for unsuited in (
+        LineNet(weights, 1),
+        LineNet(whole, 1, exact=True),
+        LineNet(with_bytes(random_weights(7, 40, 1, 16, 16, 32)), -1),  # channels not in sixteens
+        LineNet(with_bytes(random_weights(7, 32, 1, 8, 16, 32)), -1),  # both heads not in sixteens
+    ):
+        assert unsuited.path == has[:2][-1]
+
+
+def test_a_path_that_cannot_be_taken_is_refused(weights: dict[str, Array]) -> None:
+    with pytest.raises(ValueError, match=r"this processor can take plain.*, not 'sse'"):
+        LineNet(weights, 1, path="sse")
+    with pytest.raises(ValueError, match="avx512"):  # not in 8 bits, or no such processor
+        LineNet(weights, 1, path="avx512")
 
 
 @pytest.mark.parametrize(
@@ -426,6 +439,6 @@ def test_bad_arrays_are_refused(weights: dict[str, Array]) -> None:
 def test_planes_that_no_position_has_stay_inside_the_table():
     weights = random_weights(5, 16, 1, 8, 8, 8)
     planes = np.ones((1, N_PLANES, 15, 15), dtype=np.float32)  # a stone of both colours in every cell
-    fast, plain = (evaluate(LineNet(weights, -1, **PATHS[name]), planes) for name in ("exact", "plain"))
+    fast, plain = (evaluate(build(weights, -1, **WAYS[name]), planes) for name in ("exact", "plain"))
     np.testing.assert_allclose(fast[0], plain[0], atol=1e-3)
     np.testing.assert_allclose(fast[1], plain[1], atol=1e-4)

@@ -426,6 +426,32 @@ def test_stop_holds_for_both_searches_of_a_balance() -> None:
     assert talk.session.thinking and talk.thinker.hurried == before + 1
 
 
+def test_the_fork_plays_both_balancing_moves() -> None:
+    talk = board()
+    talk.say("info show_detail 3\n" + position("7,7", "6,7", word="yxboard") + "\nyxbalancetwo 0")
+    talk.answer(0, result(0, candidates=(valued(16, 0.02),)))
+    assert moves(talk.answer(0, result(0, candidates=(valued(18, -0.1),)))) == ["1,1 1,3"]
+    talk.say("turn 0,5")
+    assert talk.job.stones[2:] == ((16, 0), (18, 1), (5, 0))
+
+
+def test_the_fork_is_told_the_chances_of_each_cell_on_demand() -> None:
+    talk = board()
+    talk.say("info show_detail 2\n" + position("7,7"))
+    found = (replace(valued(H9, 0.5), pv=(H9, G7)), move(I9, 5, "loss"), move(G7, 0))
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert talk.take() == [
+        "INFO PV 0", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 9", "INFO TOTALNODES 100", "INFO EVAL 50",
+        "INFO WINRATE 0.750", "INFO BESTLINE 6,7 8,6", "INFO PV DONE",
+        "INFO PV 1", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 5", "INFO TOTALNODES 100", "INFO EVAL -M5",
+        "INFO WINRATE 0.625", "INFO BESTLINE 6,8", "INFO PV DONE",
+    ]  # fmt: skip
+    talk.say("info show_detail 0")
+    talk.thinker.now += 1.0
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert talk.take() == []
+
+
 def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
     talk = board()
     talk.say(position("7,7", word="yxboard") + "\nyxsearchdefend")

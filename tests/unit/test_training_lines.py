@@ -159,7 +159,7 @@ def test_a_net_that_does_not_bear_8_bits_keeps_16(model, tmp_path):
     eight = export_net(model, tmp_path, "eight", calibration=POSITIONS)
     kernel = load_net(eight.fp32)
     assert isinstance(kernel, LineEvaluator)
-    if not kernel.line_net.vectors:
+    if kernel.line_net.path == "plain":
         pytest.skip("no AVX2 here")
     limit = eight.differences["int8_utility"] / 2
     sixteen = export_net(

@@ -71,7 +71,7 @@ def test_the_recipe_of_the_net_that_ships_is_that_of_its_run():
     with zipfile.ZipFile(BUNDLE) as bundle:
         stored = json.loads(bundle.read("config.json"))["config"]
     config = make_config(preset("zero7-4x64").settings)
-    assert make_config(stored) == config, "what did not exist then has its default"
+    assert make_config(stored) == config
 
 
 def test_the_runs_behind_the_net_that_ships_come_in_order():
@@ -186,7 +186,7 @@ def test_what_a_recipe_builds_on_is_made_first_and_once(tmp_path, chain):
     assert [plan.config.workers for plan in plans] == [3, 3, 3]
     assert plans[1].weights == {before / "first": 3.0} and plans[1].records == [before / "first" / "records"]
     assert plans[1].records_positions == 7 and plans[2].weights == {before / "second": 1.0}
-    with pytest.raises(ConfigError, match="checkpoint there to begin with"):
+    with pytest.raises(ConfigError, match="no good checkpoint there"):
         plans[1].checkpoints()
     over(before / "first", positions=10)
     over(before / "second", elapsed_s=70.0, pretrained=False)
