@@ -27,8 +27,6 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = open(path, "ab")  # noqa: SIM115
-        if not self._file.tell():
-            self._write(_MAGIC)
 
     def add(self, game: GameRecord) -> None:
         """Append a game; it survives the process from here on.
@@ -37,11 +35,9 @@ class Journal:
             OSError: disk full; it names the file.
         """
         data = encode([game], preset=0)
-        self._write(_LENGTH.pack(len(data)) + data)
-
-    def _write(self, data: bytes) -> None:
+        start = b"" if self._file.tell() else _MAGIC
         with naming(self._path):
-            self._file.write(data)
+            self._file.write(start + _LENGTH.pack(len(data)) + data)
             self._file.flush()
 
     def close(self) -> None:
