@@ -12,8 +12,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = [
-    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._arena",
-    "engine.search._growth", "engine.search._tree", "engine.evaluator._lines",
+    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
+    "engine.evaluator._judge", "engine.search._tree",
     "training._rollouts",
 ]
 

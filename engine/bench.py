@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from engine.evaluator.base import KERNEL_HASHED
+from engine.evaluator.hashed import HashedEvaluator
 from engine.rules._board import Board
 from engine.rules.rule import Rule
 
@@ -76,7 +76,7 @@ def signature_of(board: Board, simulations: int) -> tuple[int, int]:
 
     tree = Tree(SearchParams(), 64 << 20, Solver(14))
     tree.set_root(board)
-    done = tree.run(simulations, KERNEL_HASHED, SEED)
+    done = tree.run(simulations, HashedEvaluator(SEED).judge, threes=False)
     return tree.signature() & _MASK, done
 
 
