@@ -22,15 +22,14 @@ cdef inline bint softmax(
 ) noexcept nogil:
     """Priors of the moves, in their order, from logits by point; False if a logit is not finite."""
     cdef double weights[484]
-    cdef double total = 0, inverse, top
+    cdef double total = 0, inverse, top, logit
     cdef int n = moves.n, i
     cdef bint wrong = False
+    top = logits[moves.points[0]]
     for i in range(n):
-        weights[i] = logits[moves.points[i]]
-    top = weights[0]
-    for i in range(1, n):
-        if weights[i] > top:
-            top = weights[i]
+        logit = logits[moves.points[i]]
+        weights[i] = logit
+        top = logit if logit > top else top
     for i in range(n):
         weights[i] = (weights[i] - top) * inverse_temperature
         wrong |= not weights[i] <= 0    # not a number
