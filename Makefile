@@ -1,6 +1,10 @@
 # Two commands do everything on a fresh machine: `make brain` and `make test`.
 # Set-up output goes to stderr, so that the brain owns stdout from its first byte.
 PYTHON ?= python3
+# The build of torch that training and tests use: cpu (default), cuda, or a backend of uv such as cu126; the
+# address of a wheel index to take it from instead. See setup_torch.py.
+TORCH ?=
+TORCH_INDEX ?=
 VENV := .venv
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
@@ -9,17 +13,18 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h training/*.pyx)
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h training/*/*.pyx)
 
-.PHONY: brain play dist test bench lint debug clean help
+.PHONY: brain play dist test bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
 	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
-	@echo "make test    set up everything, run the tests"
+	@echo "make test    set up everything, run the tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
 	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
+	@echo "make sanitize  search many positions with a kernel that is watched for wrong memory and arithmetic"
 	@echo "make clean   remove the kernel, the packed brain and the environment's stamps"
 
 brain: $(VENV)/brain.stamp
@@ -48,8 +53,11 @@ lint: $(VENV)/test.stamp
 debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
 
+sanitize: $(VENV)/brain.stamp
+	@$(PY) -m tests.sanitize $(ARGS)
+
 clean:
-	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*.so engine/*.c engine/*/*.c training/*.c)
+	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*/*.so engine/*.c engine/*/*.c training/*/*.c)
 
 $(PY):
 	@echo "setting up $(VENV)" >&2
@@ -70,7 +78,13 @@ $(VENV)/dist.stamp: $(VENV)/play.stamp
 	@$(PIP) pyinstaller psutil </dev/null >&2
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/brain.stamp
+# A stamp for each answer to TORCH: another answer looks again, none keeps what is there.
+$(VENV)/torch$(TORCH).stamp: $(VENV)/brain.stamp setup_torch.py
+	@$(PY) setup_torch.py --kind "$(TORCH)" --index "$(TORCH_INDEX)" </dev/null >&2
+	@rm -f $(VENV)/torch*.stamp
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
 	@echo "installing what the tests and the training need" >&2
 	@$(PIP) --no-build-isolation -e ".[dev,training]" </dev/null >&2
 	@touch $@

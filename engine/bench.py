@@ -1,21 +1,38 @@
-"""Search fixed positions over all rules and board sizes with the hashed evaluator, and print one signature.
+"""Search fixed positions with the hashed evaluator, and print one signature of everything that was found.
 
 The signature is equal on every machine and build; a commit that changes it changes how the engine searches.
+It has two parts. Trees that the kernel grows by itself cover every rule and board size. Short games cover
+what is played beside that: `Search` with its proofs at the root, the solver with threes inside the tree, and
+trees that are kept from move to move. `python -m tests.mutation --set bench` shows that faults put into these
+are seen.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from engine.evaluator.base import Decorator, Keys, Planes, Policy, Wdl
 from engine.evaluator.hashed import HashedEvaluator
-from engine.rules._board import Board
+from engine.rules._board import EMPTY, Board
 from engine.rules.rule import Rule
 
+if TYPE_CHECKING:
+    from engine.search.params import SearchParams
+
 SIMULATIONS = 300
-"""A position (derived: the whole bench takes about a second)."""
+"""A position (derived: the whole bench takes a few seconds)."""
+GAME_EVERY = 3
+"""One in so many positions is also played from (derived: as above)."""
+PLIES_ON = (2, 1, 0)
+"""What is played of the principal variation after each search of a game: a move and its answer, then a move
+alone, so that trees are kept for either side."""
+CANDIDATES = 8
+"""Moves of a result that count, best first (derived: more show nothing that the tree does not)."""
 SEED = 20261120
 _MASK = (1 << 64) - 1
 
@@ -40,13 +57,15 @@ def run(args: argparse.Namespace) -> int:
     started_s = time.perf_counter()
     log = sys.stderr if args.verbose else None
     total, count, simulations = 0, 0, 0
-    for board in positions():
-        one, done = signature_of(board, args.simulations)
-        total = _mix(total ^ one)
+    for i, board in enumerate(positions()):
+        for signature in (signature_of, signature_of_game)[: 1 + (i % GAME_EVERY == 0)]:
+            one, done = signature(board, args.simulations)
+            total = _mix(total ^ one)
+            simulations += done
+            if log:
+                name = f"{board.width}x{board.height} rule {board.rule} ply {board.ply}"
+                print(f"{name}{' game' * (signature is signature_of_game)}: {one:016x}", file=log)
         count += 1
-        simulations += done
-        if log:
-            print(f"{board.width}x{board.height} rule {board.rule} ply {board.ply}: {one:016x}", file=log)
     elapsed_s = time.perf_counter() - started_s
     print(f"{count} positions, {simulations} simulations, {elapsed_s:.2f} s", file=sys.stderr)
     print(f"Bench: {total:016x}")
@@ -78,6 +97,53 @@ def signature_of(board: Board, simulations: int) -> tuple[int, int]:
     tree.set_root(board)
     done = tree.run(simulations, HashedEvaluator(SEED).judge, threes=False)
     return tree.signature() & _MASK, done
+
+
+def signature_of_game(
+    board: Board, simulations: int, params: SearchParams | None = None
+) -> tuple[int, int]:
+    """Search a position and some that follow, as in a game; return the digest and the simulations done.
+
+    The digest is of the trees and their roots' priors, and of the moves with their numbers, proofs and lines
+    that `Search` found.
+
+    Args:
+        simulations: of each search.
+        params: defaults if None, with smaller tables of the solver.
+    """
+    from engine.search.mcts import Search
+    from engine.search.params import SearchParams
+    from engine.search.stoppers import NodeLimit
+
+    search = Search(params or SearchParams(solver_table_log2=14), 64 << 20)
+    board = board.copy()
+    found: list[object] = []
+    done = 0
+    for plies_on in PLIES_ON:
+        if not board.legal_points():
+            break
+        result = search.search(board, _PythonHashed(SEED), [NodeLimit(simulations)])
+        done += result.simulations
+        moves = [(m.point, m.visits, m.wdl, m.proven, m.distance) for m in result.candidates[:CANDIDATES]]
+        numbers = (result.visits, result.evaluations, result.wdl, result.proven, result.distance)
+        tree = (search.tree.signature() & _MASK, search.tree.priors().tolist())
+        found.append((tree, result.pv, result.stop_reason, numbers, moves))
+        for point in result.pv[:plies_on]:
+            board.place(point)
+        if board.winner != EMPTY:
+            break
+    digest = hashlib.blake2b(repr(found).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little"), done
+
+
+class _PythonHashed(Decorator):
+    """The hashed evaluator, asked from Python: so the tree takes the way that it takes with a net."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(HashedEvaluator(seed))
+
+    def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
+        return self.inner.evaluate(planes, keys)
 
 
 def _place_near(board: Board, bits: int) -> bool:

@@ -12,9 +12,29 @@ from pathlib import Path
 from engine.errors import ConfigError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
 from engine.levels import level as level_settings
+from engine.ranges import check_range
+from engine.timing.params import ClockParams
 
 SEARCH_PREFIX = "search."
 """Keys with this prefix go to `engine.search.params.SearchParams`."""
+CLOCK_PREFIX = "clock."
+"""Keys with this prefix go to `engine.timing.params.ClockParams`."""
+
+MAX_MEMORY_BYTES = 2**63 - 1
+"""Largest memory that can be asked for (derived: what 64 bits hold)."""
+_RANGES: dict[str, tuple[float, float]] = {
+    "seed": (-(2**63), 2**63 - 1),
+    "threads": (1, 1024),
+    "memory_bytes": (0, MAX_MEMORY_BYTES),
+    "overhead_ms": (0, 60_000),
+    "cache_mib": (0, 65_536),
+    "simulations": (0, 2**31 - 1),
+    "temperature": (0, 10),
+    "temperature_plies": (0, 484),
+    "mistakes": (0, 1),
+    "level": (WEAKEST, STRONGEST),
+}
+"""Least and greatest value of each number (derived: far beyond what could be of use)."""
 
 _FALSE = frozenset({"0", "false", "no", "off"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -55,32 +75,35 @@ class EngineConfig:
     `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
+    clock: Mapping[str, str] = field(default_factory=dict)
+    """Overrides of `engine.timing.params.ClockParams` by name, values as text."""
 
     def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise ConfigError(f"threads must be at least 1, not {self.threads}")
-        if self.overhead_ms < 0:
-            raise ConfigError(f"overhead_ms must not be negative, not {self.overhead_ms}")
-        if self.cache_mib < 0:
-            raise ConfigError(f"cache_mib must not be negative, not {self.cache_mib}")
-        if self.memory_bytes is not None and self.memory_bytes < 0:
-            raise ConfigError(f"memory_bytes must not be negative, not {self.memory_bytes}")
-        if self.simulations is not None and self.simulations < 0:
-            raise ConfigError(f"simulations must not be negative, not {self.simulations}")
-        if not 0.0 <= self.temperature <= 10.0:
-            raise ConfigError(f"temperature must be from 0 to 10, not {self.temperature}")
-        if not 0.0 <= self.mistakes <= 1.0:
-            raise ConfigError(f"mistakes must be from 0 to 1, not {self.mistakes}")
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None:
+                check_range(name, value, low, high)
         if self.level is not None:
-            self._check_level(self.level)
+            self._check_level()
 
-    def _check_level(self, level: int) -> None:
-        if not WEAKEST <= level <= STRONGEST:
-            raise ConfigError(f"level must be from {WEAKEST} to {STRONGEST}, not {level}")
+    def _check_level(self) -> None:
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         both = [name for name in GOVERNED if getattr(self, name) != defaults[name]]
         if both:
             raise ConfigError(f"level sets {', '.join(GOVERNED)}; leave out {', '.join(both)} or level")
+
+    def clock_params(self) -> ClockParams:
+        """Return the settings of the clock with the overrides.
+
+        Raises:
+            ConfigError: an override is unknown or bad.
+        """
+        hints = typing.get_type_hints(ClockParams)
+        unknown = sorted(set(self.clock) - set(hints))
+        if unknown:
+            raise ConfigError(f"unknown setting {CLOCK_PREFIX}{unknown[0]}; known: {', '.join(hints)}")
+        values = {k: convert(CLOCK_PREFIX + k, v, hints[k]) for k, v in self.clock.items()}
+        return ClockParams(**values)
 
     def resolved(self) -> EngineConfig:
         """Return the configuration with the settings of its level in place of the level."""
@@ -95,7 +118,8 @@ class EngineConfig:
 
         Args:
             mapping: field names to values (text is converted; "none" means None where a field allows it).
-                A `search` table or keys that begin with `search.` override search parameters.
+                A `search` table or keys that begin with `search.` override search parameters, `clock` those
+                of the clock.
 
         Raises:
             ConfigError: unknown key, or a value of the wrong kind or range.
@@ -103,17 +127,23 @@ class EngineConfig:
         hints = typing.get_type_hints(cls)
         values: dict[str, typing.Any] = {}
         search: dict[str, str] = {}
+        clock: dict[str, str] = {}
         for key, value in mapping.items():
             if key == "search" and isinstance(value, Mapping):
                 search.update({str(k): str(v) for k, v in value.items()})
             elif key.startswith(SEARCH_PREFIX):
                 search[key.removeprefix(SEARCH_PREFIX)] = str(value)
-            elif key in hints and key != "search":
+            elif key == "clock" and isinstance(value, Mapping):
+                clock.update({str(k): str(v) for k, v in value.items()})
+            elif key.startswith(CLOCK_PREFIX):
+                clock[key.removeprefix(CLOCK_PREFIX)] = str(value)
+            elif key in hints and key not in ("search", "clock"):
                 values[key] = convert(key, value, hints[key])
             else:
-                known = ", ".join(sorted(set(hints) - {"search"}))
-                raise ConfigError(f"unknown configuration key {key!r}; known: {known}, {SEARCH_PREFIX}NAME")
-        return cls(**values, search=search)
+                fields = ", ".join(sorted(set(hints) - {"search", "clock"}))
+                known = f"{fields}, {SEARCH_PREFIX}NAME, {CLOCK_PREFIX}NAME"
+                raise ConfigError(f"unknown configuration key {key!r}; known: {known}")
+        return cls(**values, search=search, clock=clock)
 
     def replace(self, **changes: typing.Any) -> EngineConfig:
         """Return a copy with some fields changed."""

@@ -6,8 +6,9 @@ import math
 import threading
 
 from engine.search.stoppers import SearchState
-from engine.timing.budget import Budget, SearchLimits, time_left_s
+from engine.timing.budget import DEFAULT_CLOCK, Budget, SearchLimits
 from engine.timing.pace import Pace
+from engine.timing.params import ClockParams
 
 LOOK_EVERY_S = 0.02
 """How often the pace of the search is looked at (derived: 1 % of a 2 s move; looking costs microseconds)."""
@@ -31,6 +32,7 @@ class MoveControl:
         step_s: float = 0.0,
         stop: threading.Event | None = None,
         early: bool = True,
+        params: ClockParams = DEFAULT_CLOCK,
     ) -> None:
         """Begin a move.
 
@@ -44,6 +46,7 @@ class MoveControl:
                 which the machine ran something else.
             stop: set by whoever wants the answer now; one is made if None.
             early: whether to stop before the deadline when the choice is clear.
+            params: how a match clock is spread.
         """
         self.arrival_s = arrival_s
         self.early = early
@@ -51,6 +54,7 @@ class MoveControl:
         self.step_s = step_s
         self._asked_s = -math.inf
         self._last_q = last_q
+        self._params = params
         self._simulations = simulations
         self._stop = stop or threading.Event()
         self._look_s = -math.inf
@@ -61,8 +65,9 @@ class MoveControl:
         nodes = [n for n in (limits.max_nodes, self._simulations) if n is not None]
         self._max_nodes = max(1, min(nodes)) if nodes else None
         self._max_depth = limits.max_depth
-        self._saves = not math.isinf(time_left_s(limits)) or self._max_nodes is not None
-        self._pace = Pace(budget, self._last_q)
+        saves_time = budget.soft_s < budget.hard_s and self._params.early_end
+        self._saves = saves_time or self._max_nodes is not None
+        self._pace = Pace(budget, self._last_q, self._params)
         self._look_s = -math.inf
         self._deadline_s = self.arrival_s + budget.soft_s
         self._answer_s = self.arrival_s + budget.answer_s

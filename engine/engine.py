@@ -67,6 +67,7 @@ class Engine:
         """
         self.config = (config or EngineConfig()).resolved()
         self.clock: Clock = clock or SystemClock()
+        self._clock_params = self.config.clock_params()
         self._log = log or (lambda text: None)
         self._lock = threading.Lock()
         self._board = Board(15, 15, Rule.FREESTYLE)
@@ -74,6 +75,8 @@ class Engine:
         self._thinking_about = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
         self._step_s = 0.0  # longest recent step of a search
+        self.info_interval_s: float | None = None
+        """How often a running search calls its `on_info`; None: as `engine.search.mcts` says."""
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator)
@@ -262,7 +265,8 @@ class Engine:
         return None if control is None else control.answer_s
 
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
-        return plan(limits, board.points - board.n_empty, board.points, self.config.overhead_ms)
+        stones = board.points - board.n_empty
+        return plan(limits, stones, board.points, self.config.overhead_ms, self._clock_params)
 
     @contextlib.contextmanager
     def _thinking(
@@ -285,6 +289,7 @@ class Engine:
             step_s=STEP_DECAY * self._step_s,
             stop=stop,
             early=early,
+            params=self._clock_params,
         )
         with self._lock:
             self._thinking_about = board
@@ -320,6 +325,8 @@ class Engine:
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
         search, evaluator = self._resources.search, self._resources.evaluator
+        if self.info_interval_s is not None:
+            search.info_interval_s = self.info_interval_s
         try:
             if slip:
                 return first_sight(board, evaluator, self.config.temperature, self._random)

@@ -77,6 +77,17 @@ def to_psq(game: GameRecord) -> str:
 
 def to_sgf(game: GameRecord) -> str:
     """Return the game as SGF (GM[4]); coordinates are two letters, x then y, from the top left."""
+    head = sgf_head(game)
+    moves = []
+    for ply, (point, ms) in enumerate(zip(game.points, game.times_ms, strict=True)):
+        x, y = point % game.width, point // game.width
+        comment = "opening move" if ply < game.opening_stones else f"{ms:.0f}ms"
+        moves.append(f";{'BW'[ply % 2]}[{chr(97 + x)}{chr(97 + y)}]C[{comment}]")
+    return head + "\n" + "\n".join(moves) + ")\n"
+
+
+def sgf_head(game: GameRecord) -> str:
+    """Return the root of an SGF game, its first parenthesis included: size, rule, names, result."""
     result = "0" if game.winner == EMPTY else ("B+" if game.winner == 0 else "W+")
     if game.reason == UNFINISHED:
         result = "?"
@@ -85,15 +96,10 @@ def to_sgf(game: GameRecord) -> str:
     elif game.winner != EMPTY:
         result += "1"
     size = str(game.width) if game.width == game.height else f"{game.width}:{game.height}"
-    names = [_sgf_text(name) for name in game.names]
-    head = f"(;FF[4]GM[4]SZ[{size}]RU[{int(game.rule)}]PB[{names[0]}]PW[{names[1]}]"
-    head += f"RE[{result}]TE[{game.reason}]" + (f"GC[{_sgf_text(game.text)}]" if game.text else "")
-    moves = []
-    for ply, (point, ms) in enumerate(zip(game.points, game.times_ms, strict=True)):
-        x, y = point % game.width, point // game.width
-        comment = "opening move" if ply < game.opening_stones else f"{ms:.0f}ms"
-        moves.append(f";{'BW'[ply % 2]}[{chr(97 + x)}{chr(97 + y)}]C[{comment}]")
-    return head + "\n" + "\n".join(moves) + ")\n"
+    names = [sgf_text(name) for name in game.names]
+    text = f"(;FF[4]GM[4]SZ[{size}]RU[{int(game.rule)}]PB[{names[0]}]PW[{names[1]}]"
+    text += f"RE[{result}]TE[{game.reason}]" + (f"GC[{sgf_text(game.text)}]" if game.text else "")
+    return text
 
 
 def is_psq(text: str) -> bool:
@@ -241,6 +247,26 @@ def save_game(path: Path | str, game: GameRecord, *, overwrite: bool = False) ->
         raise PositionError(f"cannot write {path}: {_why(error)}") from error
 
 
+def playable_point(board: Board, x: int, y: int, who: str) -> int:
+    """Return the point of a recorded move of the side to move.
+
+    Raises:
+        PositionError: it cannot be played; the message begins with `who`.
+    """
+    try:
+        point = point_of(x, y, board.width, board.height)
+    except ValueError as error:
+        raise PositionError(f"{who}: {error}") from error
+    where = format_move(point, board.width)
+    if board.winner != EMPTY:
+        raise PositionError(f"{who} at {where}: {_COLOURS[board.winner]} has already won")
+    if board.cell(point) != EMPTY:
+        raise PositionError(f"{who}: {where} is taken")
+    if board.to_move == 0 and board.is_forbidden(point):
+        raise PositionError(f"{who}: {where} is forbidden to black under renju")
+    return point
+
+
 class _Replay:
     """Plays a record's moves on a board; refuses the first that cannot be played, naming its line."""
 
@@ -254,18 +280,7 @@ class _Replay:
 
     def place(self, x: int, y: int, ms: float, line: int) -> None:
         board = self.board
-        who = f"line {line}: move {len(self.points) + 1}"
-        try:
-            point = point_of(x, y, board.width, board.height)
-        except ValueError as error:
-            raise PositionError(f"{who}: {error}") from error
-        where = format_move(point, board.width)
-        if board.winner != EMPTY:
-            raise PositionError(f"{who} at {where}: {_COLOURS[board.winner]} has already won")
-        if board.cell(point) != EMPTY:
-            raise PositionError(f"{who}: {where} is taken")
-        if board.to_move == 0 and board.is_forbidden(point):
-            raise PositionError(f"{who}: {where} is forbidden to black under renju")
+        point = playable_point(board, x, y, f"line {line}: move {len(self.points) + 1}")
         board.place(point)
         self.points.append(point)
         self.times_ms.append(max(0.0, ms))
@@ -305,16 +320,29 @@ def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
     Raises:
         PositionError: the text breaks off, or is no SGF.
     """
-    line = 1
-    name = ""
-    ident = ""
+    for name, value, line in sgf_tokens(text):
+        if name == ")":
+            return  # the end of the first branch
+        if name not in ("(", ";"):
+            yield name, value, line
+
+
+def sgf_tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the pieces of an SGF text from its first parenthesis on, each with its line.
+
+    Yields:
+        (name, value, line) for each value of a property; "(", ")" and ";" as names without a value.
+
+    Raises:
+        PositionError: the text breaks off before the end of its first game, or is no SGF.
+    """
+    name = ident = ""
     after_value = False
-    at = text.index("(") + 1
-    line += text.count("\n", 0, at)
+    depth = 0
+    at = text.index("(")
+    line = 1 + text.count("\n", 0, at)
     while at < len(text):
         char = text[at]
-        if char == ")":
-            return  # the end of the first branch
         if char == "[":
             started = line
             value = []
@@ -334,19 +362,27 @@ def _sgf_properties(text: str) -> Iterator[tuple[str, str, int]]:
                 raise PositionError(f"line {started}: a value without a property")
             after_value = True
             yield name, "".join(value), started
+        elif char in "();":
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            yield char, "", line
+            if depth <= 0:
+                return
+            name = ident = ""
+            after_value = False
         elif char.isascii() and char.isalpha():
             if after_value:
                 after_value, name = False, ""
             ident += char if char.isupper() else ""
         elif char == "\n":
             line += 1
-        elif not (char.isspace() or char in ";("):
+        elif not char.isspace():
             raise PositionError(f"line {line}: unexpected {char!r}")
         at += 1
     raise PositionError(f"line {line}: the game breaks off; its last `)` is missing")
 
 
-def _sgf_text(value: str) -> str:
+def sgf_text(value: str) -> str:
+    """Return a text as the value of an SGF property."""
     return value.replace("\\", "\\\\").replace("]", "\\]")
 
 

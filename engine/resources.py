@@ -100,7 +100,7 @@ def search_params(config: EngineConfig, seed: int) -> SearchParams:
     """Return the parameters of the search: defaults, then the overrides of the configuration.
 
     Raises:
-        ConfigError: an override is unknown or not a number.
+        ConfigError: an override is unknown, not a number or out of its range.
     """
     from engine.search.params import SearchParams
 
@@ -112,4 +112,7 @@ def search_params(config: EngineConfig, seed: int) -> SearchParams:
                 f"unknown search parameter {SEARCH_PREFIX}{name}; known: {', '.join(sorted(kinds))}"
             )
         values[name] = convert(SEARCH_PREFIX + name, text, kinds[name])
-    return SearchParams(**values)
+    try:
+        return SearchParams(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{SEARCH_PREFIX}{error}") from None

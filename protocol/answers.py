@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from protocol import replies
-from protocol.job import Job, Outcome, Points
+from protocol.job import Job, Points
+from protocol.notation import Notation
 from protocol.position import Position
+
+if TYPE_CHECKING:
+    from engine import SearchResult
 
 
 def fits(job: Job, points: Points) -> bool:
@@ -31,14 +37,38 @@ def without_search(job: Job) -> Points:
     return (point,)
 
 
-def describe(job: Job, outcome: Outcome, log: Callable[[str], None]) -> list[str]:
-    """Return the MESSAGE lines about a search; talk must never cost the move."""
-    if outcome.result is None:
+def any_point(job: Job) -> int | None:
+    """Return a legal point after the stones that a job is about, None on a full board."""
+    stones = list(job.stones) or [(point, i % 2) for i, point in enumerate(job.opening)]
+    to_move = job.to_move if job.stones else len(stones) % 2
+    return Position(job.width, job.height, stones, to_move).fallback(job.rule)
+
+
+def allowed(job: Job, result: SearchResult) -> SearchResult:
+    """Return a result without the blocked moves; as it was if nothing else was found."""
+    if not job.blocked:
+        return result
+    rest = tuple(move for move in result.candidates if move.point not in job.blocked)
+    if not rest:
+        return result
+    if result.point not in job.blocked:
+        return replace(result, candidates=rest)
+    best = rest[0]
+    return replace(
+        result, candidates=rest, point=best.point, wdl=best.wdl, pv=best.pv or (best.point,),
+        proven=best.proven, distance=best.distance,
+    )
+
+
+def describe(
+    job: Job, result: SearchResult | None, names: Notation, log: Callable[[str], None], *, narrow: bool
+) -> list[str]:
+    """Return the MESSAGE lines about a search, short ones if `narrow`; talk must never cost the move."""
+    if result is None:
         return []
     try:
-        best = replies.best_list(outcome.result, job.width, job.n) if job.kind == "nbest" else []
-        summary = replies.summary(outcome.result, job.width)
+        best = replies.best_list(result, names, job.listed) if job.listed else []
+        return [*best, *replies.summary(result, names, narrow=narrow)]
     except Exception as failure:
-        log(f"cannot describe {outcome}: {failure!r}")
+        log(f"cannot describe {result}: {failure!r}")
         return []
-    return [*best, summary] if summary else best

@@ -70,12 +70,17 @@ class Board:
     silent: bool = False
 
 
+Pairs = tuple[tuple[int, int], ...]
+"""Coordinates of stones in playing order, black first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Swap2Board:
-    """`SWAP2BOARD` to `DONE`: the stones so far, black, white, black, ..."""
+    """`SWAP2BOARD` to `DONE` and AlphaGomoku's `SWAPBOARD` to `DONE`: the stones so far."""
 
-    stones: tuple[tuple[int, int], ...]
+    stones: Pairs
     fault: str | None = None
+    word: str = "SWAP2BOARD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,79 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class NBest:
-    """`YXNBEST n`: think about the n best moves and play the best."""
+    """`YXNBEST n`: think about the n best moves and play the best; `YXSEARCHDEFEND`: about all (None)."""
 
-    n: int
+    n: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """`YXBALANCEONE bias`, `YXBALANCETWO bias`, and AlphaGomoku's `BALANCE n` to `DONE`.
+
+    Find `count` stones after which nobody is ahead; `bias` is in Yixin's units of evaluation. AlphaGomoku
+    brings a position along.
+    """
+
+    count: int
+    bias: int = 0
+    board: Board | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class YixinSwap2:
+    """`YXSWAP2STEP1` to `3`: offer three stones; choose with three stones; choose with five."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Soosorv:
+    """`YXSOOSORVSTEP1`, and steps 2 to 6 with their stones up to `DONE`.
+
+    Attributes:
+        number: how many fifth moves are to be offered (steps 4 and 5).
+    """
+
+    step: int
+    number: int = 0
+    stones: Pairs = ()
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Stones up to `DONE` that may not be played: `YXBLOCK` (each of them) and `YXBLOCKPATH` (the last of a
+    line that starts with the stones on the board); `undo`: they may again."""
+
+    stones: Pairs
+    path: bool
+    undo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReset:
+    """`YXBLOCKRESET` and `YXBLOCKPATHRESET`: every point may be played again."""
+
+    path: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ponder:
+    """AlphaGomoku's `PONDER ms`: search without an answer, without a limit if `ms` is None."""
+
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForbidBoard:
+    """AlphaGomoku's `SHOWFORBID` to `DONE`: list the points of this position where black may not play."""
+
+    board: Board
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolVersion:
+    """AlphaGomoku's `PROTOCOLVERSION`: say which version of its protocol is spoken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +190,19 @@ class ShowInfo:
 
 @dataclass(frozen=True, slots=True)
 class HashClear:
-    """`YXHASHCLEAR`: forget what was searched."""
+    """`YXHASHCLEAR` and AlphaGomoku's `CLEARHASH`: forget what was searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A command that asks for something this brain lacks and that needs no answer."""
+    """A command that asks for something this brain lacks and that needs no answer.
+
+    Attributes:
+        remark: what a person who typed it may read, "" where a program sent it.
+    """
 
     word: str
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +222,10 @@ class Unknown:
 
 Command = (
     Start | Restart | Begin | Turn | Play | TakeBack | Board | Swap2Board | Info | About | Stop | NBest
+    | Balance | YixinSwap2 | Soosorv | Block | BlockReset | Ponder | ForbidBoard | ProtocolVersion
     | ShowForbid | ShowInfo | HashClear | Ignored | Invalid | Unknown
 )
 
-QUESTIONS = (Begin, Turn, Board, Swap2Board, NBest)
+Question = Begin | Turn | Board | Swap2Board | NBest | Balance | YixinSwap2 | Soosorv
+QUESTIONS = (Begin, Turn, Board, Swap2Board, NBest, Balance, YixinSwap2, Soosorv)
 """Commands that make the brain think before it answers."""

@@ -10,11 +10,65 @@ from engine import Rule, SearchLimits
 
 if TYPE_CHECKING:
     from engine import SearchResult
+    from protocol.notation import Notation
 
 Kind = Literal["move", "nbest", "swap2", "ponder"]
 
 Points = tuple[int, ...] | Literal["SWAP"]
 """Points to put, oldest first; SWAP only in the swap2 opening."""
+
+
+Stones = tuple[tuple[int, int], ...]
+"""(point, colour), oldest first, as in `Engine.set_position`."""
+
+
+class Form(Protocol):
+    """How the answer to a question is written, which depends on who asked it and how."""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether Yixin-Board does nothing before this answer, so that it must come in any case."""
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Put an answer into words.
+
+        Args:
+            job: what was asked.
+            points: the answer; it fits the job.
+            result: the search behind it; None where there was none.
+            names: what the manager calls a point.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to the engine before it becomes a job."""
+
+    kind: Kind
+    form: Form
+    stones: Stones
+    to_move: int
+    opening: tuple[int, ...] = ()
+    """Points of the swap2 stones so far."""
+    n: int = 1
+    """How many best moves the search is to keep."""
+    listed: int = 0
+    """How many of them are told to the manager."""
+    share: float = 1.0
+    """How much of the time of a turn it may take, (0, 1]."""
+    max_nodes: int | None = None
+    """Most simulations; None: as INFO says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said to an answer, and what follows."""
+
+    lines: tuple[str, ...] = ()
+    placed: int | None = None
+    """The point on which the brain puts a stone of the side to move."""
+    then: Ask | None = None
+    """What has to be asked before the answer is complete."""
 
 
 @dataclass(slots=True)
@@ -26,15 +80,16 @@ class Job:
     width: int
     height: int
     rule: Rule
-    stones: tuple[tuple[int, int], ...]
-    """(point, colour) as in `Engine.set_position`."""
+    stones: Stones
     to_move: int
     limits: SearchLimits
     arrival_s: float
+    form: Form
     opening: tuple[int, ...] = ()
-    """Points of the swap2 stones so far."""
     n: int = 1
-    """How many best moves are wanted."""
+    listed: int = 0
+    blocked: frozenset[int] = frozenset()
+    """Points that are not to be played."""
     memory_bytes: int | None = None
     """As `Settings.memory`."""
     new_game: bool = False

@@ -22,6 +22,8 @@ STALL_S = 0.1
 interpreter for about half of this)."""
 REMIND_S = 0.02
 """When changed limits are told again to a search that was about to begin (derived: beginning takes less)."""
+MAX_PATIENCE_S = 1.0
+"""Longest pause of a watch that fails again and again (derived: it may do so while a move is due)."""
 SLICE_S = 3600.0
 """Longest wait in one go (Windows refuses waits beyond ~49 days)."""
 
@@ -60,9 +62,17 @@ class Loop:
 
     def run(self) -> None:
         """Serve until the input ends and nothing more is due."""
+        failures = 0  # of the watch, one after the other
         while not (self._closing and not self._session.thinking):
             try:
-                self._take(self._events.get(timeout=self._patience_s()))
+                patience_s = self._patience_s()
+                failures = 0
+            except Exception:
+                self._log(f"failure of the watch:\n{traceback.format_exc()}")
+                failures += 1
+                patience_s = min(MAX_PATIENCE_S, REMIND_S * 2 ** min(failures, 10))
+            try:
+                self._take(self._events.get(timeout=patience_s))
             except queue.Empty:
                 pass
             except Exception:

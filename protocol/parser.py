@@ -8,24 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from protocol import extensions
+from protocol.blocks import LOOSE_PAIR, ONE, PAIR, parse_board, parse_swap2
 from protocol.commands import (
     About,
     Begin,
-    Board,
     Command,
-    HashClear,
-    Ignored,
     Info,
     Invalid,
-    NBest,
     Play,
     Restart,
-    ShowForbid,
-    ShowInfo,
     Start,
-    Stone,
     Stop,
-    Swap2Board,
     TakeBack,
     Turn,
     Unknown,
@@ -36,44 +30,21 @@ LINE_CAP = 4096
 BLOCK_CAP = 2000
 """Lines of a block that are kept (derived: four times the cells of the largest board)."""
 
-_NUMBER = r"([+-]?[0-9]{1,9})"
-_ONE = re.compile(rf"{_NUMBER}\Z", re.ASCII)
-_PAIR = re.compile(rf"{_NUMBER}\s*,\s*{_NUMBER}\Z", re.ASCII)
-_LOOSE_PAIR = re.compile(rf"{_NUMBER}(?:\s*,\s*|\s+){_NUMBER}\Z", re.ASCII)
-_PAIR_AND_MORE = re.compile(rf"{_NUMBER}\s*,\s*{_NUMBER}(?:\s*,\s*(.*))?\Z", re.ASCII | re.DOTALL)
-
 _PLAIN: dict[str, Callable[[], Command]] = {
     "RESTART": Restart,
     "BEGIN": Begin,
     "ABOUT": About,
     "STOP": Stop,
-    "YXSTOP": Stop,
-    "YXSHOWFORBID": ShowForbid,
-    "YXSHOWINFO": ShowInfo,
-    "YXHASHCLEAR": HashClear,
 }
 _POINTED: dict[str, Callable[[int, int], Command]] = {"TURN": Turn, "PLAY": Play, "TAKEBACK": TakeBack}
-_SILENT_BLOCKS = frozenset(
-    f"YX{name}"
-    for name in (
-        "QUERYDATABASEALL", "QUERYDATABASEONE", "QUERYDATABASETEXT", "QUERYDATABASEALLT", "EDITTVDDATABASE",
-        "EDITTEXTDATABASE", "EDITLABELDATABASE", "DELETEDATABASEONE", "DELETEDATABASEALL", "BLOCK",
-        "BLOCKUNDO", "BLOCKPATH", "BLOCKPATHUNDO",
-    )
-)
-"""Yixin's commands that bring lines up to `done` and expect no answer (protocol)."""
-_SILENT_WITH_A_LINE = frozenset({"YXHASHDUMP", "YXHASHLOAD"})
-"""Yixin's commands that bring one more line, a path (protocol)."""
-_SILENT = frozenset(
-    {"YXBLOCKRESET", "YXBLOCKPATHRESET", "YXSHOWHASHUSAGE", "YXSETDATABASE", "YXSAVEDATABASE"}
-)
-_OPENS_A_BLOCK = frozenset({"BOARD", "SWAP2BOARD", "YXBOARD"}) | _SILENT_BLOCKS | _SILENT_WITH_A_LINE
+_BLOCKS = frozenset({"BOARD", "SWAP2BOARD", "YXBOARD"})
 _ENDS_A_BLOCK = frozenset(
     {"START", "RECTSTART", "RESTART", "BEGIN", "TURN", "BOARD", "SWAP2BOARD", "YXBOARD", "TAKEBACK", "PLAY"}
 )
 """Commands that show that the DONE of the block before them got lost."""
 _INSIDE_A_BLOCK = frozenset({"INFO", "ABOUT", "STOP", "YXSTOP"})
 """Commands that may come between the lines of a block."""
+_POINTS = re.compile(r"[0-9]{1,3},[0-9]{1,3}(\s+[0-9]{1,3},[0-9]{1,3})*", re.ASCII)
 
 
 class LineSplitter:
@@ -103,7 +74,9 @@ class Parser:
     """Turns lines into commands; remembers only the block that is being read."""
 
     def __init__(self) -> None:
-        self._block = ""
+        self._block = ""  # the command whose lines are being read
+        self._rest = ""  # what followed it in its line
+        self._tail = False  # whether a line of points may still belong to the last block
         self._lines: list[str] = []
         self._since_s = 0.0
 
@@ -113,11 +86,14 @@ class Parser:
         word = text.split(None, 1)[0].upper() if text.split() else ""
         if not word:
             return
-        if self._block in _SILENT_WITH_A_LINE:
-            self._block = ""
+        tail, self._tail = self._tail, False
+        if tail and _POINTS.fullmatch(text):
+            return
+        if extensions.takes_a_line(self._block):
+            yield self._close_block(), self._since_s
             return
         if self._block:
-            if word == "DONE":
+            if word == "DONE" or (text.upper() == "PLAY" and extensions.has_a_tail(self._block)):
                 yield self._close_block(), self._since_s
                 return
             if word not in _ENDS_A_BLOCK and word not in _INSIDE_A_BLOCK:
@@ -126,18 +102,22 @@ class Parser:
                 return
             if word in _ENDS_A_BLOCK:
                 self._block = ""
-        if word in _OPENS_A_BLOCK:
+        if word in _BLOCKS or extensions.takes_a_block(word) or extensions.takes_a_line(word):
             self._block, self._lines, self._since_s = word, [], arrival_s
+            self._rest = text[len(word) :].strip()
         else:
             yield parse_line(text), arrival_s
 
     def _close_block(self) -> Command:
         word, self._block = self._block, ""
+        self._tail = extensions.has_a_tail(word)
         if word == "SWAP2BOARD":
             return parse_swap2(self._lines)
-        if word in _SILENT_BLOCKS:
-            return Ignored(word)
-        return parse_board(self._lines, silent=word == "YXBOARD")
+        if word in _BLOCKS:
+            return parse_board(self._lines, silent=word == "YXBOARD")
+        if extensions.takes_a_line(word):
+            return extensions.close_line(word)
+        return extensions.close_block(word, self._rest, self._lines)
 
 
 def parse_line(text: str) -> Command:
@@ -150,53 +130,22 @@ def parse_line(text: str) -> Command:
     if word in _PLAIN:
         return _PLAIN[word]()
     if word in _POINTED:
-        pair = _PAIR.match(rest)
+        pair = PAIR.match(rest)
         if pair is None:
             return Invalid(word, f"{word} needs x,y")
         return _POINTED[word](int(pair[1]), int(pair[2]))
     if word == "START":
-        one, two = _ONE.match(rest), _LOOSE_PAIR.match(rest)
+        one, two = ONE.match(rest), LOOSE_PAIR.match(rest)
         if one is not None:
             return Start(int(one[1]), int(one[1]))
         if two is not None:
             return Start(int(two[1]), int(two[2]))
         return Invalid(word, "START needs a board size, such as 20")
     if word == "RECTSTART":
-        two = _LOOSE_PAIR.match(rest)
+        two = LOOSE_PAIR.match(rest)
         if two is not None:
             return Start(int(two[1]), int(two[2]))
         return Invalid(word, "RECTSTART needs width,height")
-    if word == "YXNBEST":
-        one = _ONE.match(rest)
-        if one is None or int(one[1]) < 1:
-            return Invalid(word, "YXNBEST needs a number of moves")
-        return NBest(int(one[1]))
     if word == "DONE":
         return Invalid(word, "DONE without BOARD")
-    return Ignored(word) if word in _SILENT else Unknown(text)
-
-
-def parse_board(lines: list[str], *, silent: bool = False) -> Board:
-    """Read the lines of a BOARD block. Unreadable lines are left out and the first is named in `fault`."""
-    stones, fault = [], None
-    for line in lines:
-        match = _PAIR_AND_MORE.match(line)
-        owner = match[3].strip() if match is not None and match[3] is not None else ""
-        if match is not None:
-            known = int(owner) if owner in ("1", "2", "3") else None
-            stones.append(Stone(int(match[1]), int(match[2]), known))
-        if match is None or stones[-1].owner is None:
-            fault = fault or f"BOARD lines are x,y,owner, not {line[:40]}"
-    return Board(tuple(stones), fault, silent)
-
-
-def parse_swap2(lines: list[str]) -> Swap2Board:
-    """Read the lines of a SWAP2BOARD block. Unreadable ones are left out, the first is named in `fault`."""
-    stones, fault = [], None
-    for line in lines:
-        pair = _PAIR.match(line)
-        if pair is None:
-            fault = fault or f"SWAP2BOARD lines are x,y, not {line[:40]}"
-        else:
-            stones.append((int(pair[1]), int(pair[2])))
-    return Swap2Board(tuple(stones), fault)
+    return extensions.parse_extension(word, rest) or Unknown(text)

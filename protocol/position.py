@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from engine import Board, Rule
 from engine.fallback import fallback_point
 from protocol.commands import DEAD, OWN, Stone
+from protocol.notation import Notation
 
 BLACK, WHITE, NOBODY, OBSTACLE = 0, 1, 2, 3
 MIN_SIDE, MAX_SIDE = 5, 22
@@ -25,24 +26,12 @@ class Position:
         width, height: cells.
         stones: (point, colour), oldest first; colour 0 black, 1 white, 3 an obstacle.
         to_move: 0 or 1.
-        rows_first: whether the manager writes a point as row,column (Yixin) instead of x,y.
     """
 
     width: int
     height: int
     stones: list[tuple[int, int]] = field(default_factory=list)
     to_move: int = BLACK
-    rows_first: bool = False
-
-    def point(self, a: int, b: int) -> int | None:
-        """Return the point that the manager calls a,b, or None off the board."""
-        x, y = (b, a) if self.rows_first else (a, b)
-        return y * self.width + x if 0 <= x < self.width and 0 <= y < self.height else None
-
-    def pair(self, point: int) -> tuple[int, int]:
-        """Return what the manager calls a point."""
-        x, y = point % self.width, point // self.width
-        return (y, x) if self.rows_first else (x, y)
 
     def is_empty(self, point: int) -> bool:
         """Return whether a point of the board is free."""
@@ -102,9 +91,7 @@ class BoardFault(ValueError):
     """The lines of a BOARD block describe no position."""
 
 
-def from_board(
-    width: int, height: int, lines: Iterable[Stone], fault: str | None = None, *, rows_first: bool = False
-) -> Position:
+def from_board(notation: Notation, lines: Iterable[Stone], fault: str | None = None) -> Position:
     """Return the position that the lines of a BOARD block describe, the receiver to move.
 
     Colours are relative. With as many stones as the opponent, or one less, it is clear who is black; other
@@ -115,10 +102,10 @@ def from_board(
     Raises:
         BoardFault: a line was faulty and what remains is no possible game.
     """
-    position = Position(width, height, rows_first=rows_first)
+    position = Position(notation.width, notation.height)
     seen: dict[int, int | None] = {}
     for line in lines:
-        point = position.point(line.a, line.b)
+        point = notation.point(line.a, line.b)
         if point is None:
             fault = fault or f"{line.a},{line.b} is off the board"
         elif point in seen:

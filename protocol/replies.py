@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from engine.rules.geometry import format_move
 from protocol import __version__
+from protocol.notation import Notation
 from protocol.position import MAX_SIDE, MIN_SIDE
 from protocol.text import clean, error, message
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OK = "OK"
 SWAP: Literal["SWAP"] = "SWAP"
+PROTOCOL_VERSION = "1,0"
+"""Of AlphaGomoku's extended protocol (protocol)."""
 
 
 def bad_size(width: int, height: int) -> str:
@@ -37,6 +39,11 @@ def forbid(pairs: Iterable[tuple[int, int]]) -> str:
     return "FORBID " + "".join(f"{a:02d}{b:02d}" for a, b in pairs) + "."
 
 
+def forbid_list(pairs: Iterable[tuple[int, int]]) -> str:
+    """List forbidden points as AlphaGomoku's protocol does."""
+    return f"FORBID {moves(pairs)}".rstrip()
+
+
 def capabilities() -> list[str]:
     """Say what Yixin-Board may offer: search threads and the exponent of the hash size in KB."""
     return ["MESSAGE INFO MAX_THREAD_NUM 1", "MESSAGE INFO MAX_HASH_SIZE 21"]
@@ -49,11 +56,11 @@ def verdict(proven: str | None, distance: int | None) -> str:
     return f"{proven} in {distance}" if distance else proven
 
 
-def summary(result: SearchResult, width: int) -> str | None:
-    """Return the MESSAGE that tells what a search found."""
-    line = "pv " + " ".join(format_move(p, width) for p in result.pv[:20]) if result.pv else ""
+def summary(result: SearchResult, notation: Notation, *, narrow: bool = False) -> list[str]:
+    """Return the MESSAGE that tells what a search found; two where the window of the manager is narrow."""
+    line = "pv " + notation.names(result.pv[:20]) if result.pv else ""
     if result.simulations == 0:
-        return message(" ".join((result.stop_reason, verdict(result.proven, result.distance), line)))
+        return _messages([result.stop_reason, verdict(result.proven, result.distance)], line, narrow=narrow)
     win, draw, _ = result.wdl
     rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
     parts = [
@@ -62,42 +69,44 @@ def summary(result: SearchResult, width: int) -> str | None:
         f"drawrate {100 * draw:.1f}",
         verdict(result.proven, result.distance),
         f"n {result.simulations} n/s {rate:.0f} tm {1000 * result.elapsed_s:.0f}",
-        line,
     ]
-    return message(" ".join(part for part in parts if part))
+    return _messages(parts, line, narrow=narrow)
 
 
-def best_list(result: SearchResult, width: int, n: int) -> list[str]:
+def _messages(parts: Sequence[str], line: str, *, narrow: bool) -> list[str]:
+    numbers = " ".join(part for part in parts if part)
+    texts = (numbers, line) if narrow else (f"{numbers} {line}",)
+    return [text for text in map(message, texts) if text]
+
+
+def best_list(result: SearchResult, notation: Notation, n: int) -> list[str]:
     """Return a MESSAGE for each of the n best moves."""
     lines = [
         message(
-            f"best {rank} {format_move(move.point, width)} winrate {50 + 50 * move.q:.1f} n {move.visits} "
-            f"{verdict(move.proven, move.distance)} pv "
-            + " ".join(format_move(p, width) for p in move.pv[:12])
+            f"best {rank} {notation.name(move.point)} winrate {50 + 50 * move.q:.1f} n {move.visits} "
+            f"{verdict(move.proven, move.distance)} pv {notation.names(move.pv[:12])}"
         )
         for rank, move in enumerate(result.candidates[:n], 1)
     ]
     return [line for line in lines if line]
 
 
-def realtime(
-    result: SearchResult, width: int, pairs: dict[int, tuple[int, int]], shown: Sequence[int]
-) -> list[str]:
+def realtime(result: SearchResult, notation: Notation, shown: Sequence[int]) -> list[str]:
     """Return the lines by which Yixin-Board marks the board while the engine thinks.
 
     Args:
         result: the search so far.
-        width: of the board.
-        pairs: what the manager calls each point of `shown` and the best point.
+        notation: what the manager calls a point.
         shown: points of the candidates, best first.
     """
     lost = {move.point for move in result.candidates if move.proven == "loss"}
     lines = ["MESSAGE REALTIME REFRESH"]
     lines += [
-        f"MESSAGE REALTIME {'LOSE' if point in lost else 'POS'} {moves([pairs[point]])}" for point in shown
+        f"MESSAGE REALTIME {'LOSE' if point in lost else 'POS'} {moves([notation.pair(point)])}"
+        for point in shown
     ]
-    lines.append(f"MESSAGE REALTIME BEST {moves([pairs[result.point]])}")
+    lines.append(f"MESSAGE REALTIME BEST {moves([notation.pair(result.point)])}")
     lines.append(f"MESSAGE REALTIME VAL {100 * (result.wdl[0] + 0.5 * result.wdl[1]):.0f}")
     if result.pv:
-        lines.append(clean("MESSAGE REALTIME PV " + " ".join(format_move(p, width) for p in result.pv[:20])))
+        lines.append(clean("MESSAGE REALTIME PV " + notation.names(result.pv[:20])))
     return lines

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Rule, SearchLimits
+from engine.config import MAX_MEMORY_BYTES
 from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
 
 Dialect = Literal["gomocup", "yixin"]
 
 UNLIMITED_MS = 2_147_483_647
 """`INFO time_left` without a match limit (protocol)."""
+YIXIN_UNTIMED_MS = (2_000_000, 100_000_000)
+"""Turn and match by which Yixin-Board says that there is no limit (protocol)."""
 UNTOLD_TURN_MS = 5_000
 """The turn when neither turn nor match time was ever told (tuned: pleasant at a terminal)."""
 CLOCK_STARTS_WITH_INFO_S = 1.0
@@ -81,9 +84,9 @@ class Settings:
             case "max_depth":
                 self.max_depth = _count(number)
             case "max_memory":
-                self.memory_bytes = max(0, number)
+                self.memory_bytes = min(max(0, number), MAX_MEMORY_BYTES)
             case "hash_size":
-                self.hash_bytes = number * 1024 if number > 0 else None
+                self.hash_bytes = min(number * 1024, MAX_MEMORY_BYTES // 2) if number > 0 else None
             case "rule":
                 self.rule_mask = number
             case "game_type":
@@ -105,12 +108,15 @@ class Settings:
         if self.time_left_ms is not None and self.time_left_ms < UNLIMITED_MS:
             self.time_left_ms = int(self.time_left_ms - spent_ms) + self.increment_ms
 
-    def limits(self, elapsed_s: float = 0.0) -> SearchLimits:
+    def limits(self, elapsed_s: float = 0.0, dialect: Dialect = "gomocup") -> SearchLimits:
         """Return the limits of a move.
 
         Args:
             elapsed_s: how long the move has been thought about when time_left was told; 0 before it starts.
+            dialect: of the manager.
         """
+        if dialect == "yixin" and (self.turn_ms, self.match_ms) == YIXIN_UNTIMED_MS:
+            return SearchLimits(max_nodes=self.max_nodes, max_depth=self.max_depth)
         left_ms = self.time_left_ms
         if left_ms is None and self.match_ms is not None:
             left_ms = int(self.match_ms - self.used_ms)

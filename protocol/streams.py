@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.pipes import read_some
 from protocol.parser import LineSplitter, is_end
 
-CHUNK = 1 << 16
 EXIT_GRACE_S = 0.12
 """After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
 LOADING_S = 1.0
@@ -23,32 +22,6 @@ gives up within this time; its questions are answered at once, then the process 
 shell are ~1 ms apart)."""
 SCRIPT_GRACE_S = 10.0
 """As EXIT_GRACE_S, for such input, as long as it gets fewer (derived: a slow start-up, with a cold disk)."""
-
-
-if sys.platform == "win32":
-    import _winapi
-    import msvcrt
-
-    def read_some(fd: int) -> bytes:
-        """Wait for input and return what there is, nothing at its end.
-
-        Past the C library: `os.read` would hold its lock of the descriptor for as long as it waits, and some
-        C libraries (that of Wine) need all of these locks to open a file.
-
-        Raises:
-            OSError: the pipe is broken, which is how it ends.
-        """
-        return bytes(_winapi.ReadFile(msvcrt.get_osfhandle(fd), CHUNK)[0])
-
-else:
-
-    def read_some(fd: int) -> bytes:
-        """Wait for input and return what there is, nothing at its end.
-
-        Raises:
-            OSError: it cannot be read.
-        """
-        return os.read(fd, CHUNK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,19 @@
+"""Learning by self-play: the only part that knows torch.
+
+The files here are the commands that a user types, each with `--help`, and the loop that `selfplay` runs; all
+else lives in folders. Each line knows those below it and none above; what stands on one line does not know
+its neighbours:
+
+    selfplay match report bundle ship balance levels bootstrap      the commands
+    loop        self-play, learning, export, measurement, promotion, again and again
+    run/        a run's directory: state, log, live line, report, bundle, shipping its net
+    crew/       processes that play: the worker, the crew of them, their speed
+    learn/      the learner, its losses and checkpoints    measure/  arena, gate, matches, brains, ratings
+    export/     torch net to ONNX files and a card         play/     games, root search, evaluators, openings
+    net/        what a net is: tower, line stem, growing
+    data/       game records, shards, journals, imports, the window that batches are drawn from
+    settings/   every setting, and how settings are read
+    files/      files that are there whole or not at all, locks
+
+An import-linter contract in pyproject.toml holds this order.
+"""

@@ -12,118 +12,19 @@ steps into `engine/levels.py`.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import json
-import math
-import multiprocessing
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from engine.levels import GOVERNED, LEVELS, Level
+from engine.levels import LEVELS, Level
 from engine.options import parse_rule, parse_size
-from training.brainproc import BrainLimits
-from training.elo import Estimate, estimate, rate
-from training.match import MatchConfig, run_match
-
-VIRTUAL_DRAWS = 0.1
-"""Between levels that met (derived: neighbours fix the scale; sweeps of far levels must not press it)."""
-
-
-def level_player(level: Level, net: str) -> str:
-    """Return the text that `training.match` makes a player of this level from."""
-    settings = ",".join(f"{name}={getattr(level, name)}" for name in GOVERNED)
-    return f"engine:net={net},{settings}"
-
-
-def schedule(levels: int, games: int, far_games: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (lower, higher, games) of every two levels that meet, levels from 0."""
-    for low in range(levels):
-        for high in range(low + 1, levels):
-            count = games if high == low + 1 else far_games
-            if count:
-                yield low, high, count
-
-
-def suggest(levels: Sequence[Level], elos: Sequence[float], top_simulations: int) -> list[Level]:
-    """Return a table with even steps between the same weakest and strongest level.
-
-    Settings are interpolated between the measured levels around each wanted rating: simulations by their
-    logarithm, the rest in proportion, the solver as in the nearer one.
-
-    Args:
-        levels: as measured, weakest first.
-        elos: their ratings; where a level is not above the one below it is taken as equal.
-        top_simulations: stands for no limit.
-    """
-    rising = [max(elos[: i + 1]) for i in range(len(elos))]
-    table = [levels[0]]
-    for i in range(1, len(levels) - 1):
-        wanted = rising[0] + (rising[-1] - rising[0]) * i / (len(levels) - 1)
-        high = next(k for k in range(1, len(levels)) if rising[k] >= wanted)
-        gap = rising[high] - rising[high - 1]
-        share = (wanted - rising[high - 1]) / gap if gap > 0 else 1.0
-        below, above = levels[high - 1], levels[high]
-        logs = [math.log2(level.simulations or top_simulations) for level in (below, above)]
-        table.append(
-            Level(
-                simulations=round(2 ** (logs[0] + share * (logs[1] - logs[0]))),
-                temperature=round(below.temperature + share * (above.temperature - below.temperature), 2),
-                mistakes=round(below.mistakes + share * (above.mistakes - below.mistakes), 3),
-                solver=(above if share >= 0.5 else below).solver,
-            )
-        )
-    return [*table, levels[-1]]
-
-
-def read_table(path: Path) -> tuple[Level, ...]:
-    """Read a table of levels as `--save-table` writes it.
-
-    Raises:
-        ValueError: the file cannot be read, or is no list of levels, weakest first.
-    """
-    try:
-        return tuple(Level(**row) for row in json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError) as error:
-        raise ValueError(f"cannot read levels from {path}: {error}") from error
-
-
-def report(
-    levels: Sequence[Level],
-    scores: dict[tuple[int, int], Estimate],
-    top_simulations: int,
-) -> tuple[str, list[Level]]:
-    """Return the table of ratings as text, and suggested settings."""
-    ratings = rate(
-        {(f"{high + 1}", f"{low + 1}"): (s.score * s.games, s.games) for (low, high), s in scores.items()},
-        anchor="1",
-        virtual_draws=VIRTUAL_DRAWS,
-    )
-    elos = [ratings.get(f"{i + 1}", (0.0, 0.0)) for i in range(len(levels))]
-    lines = [
-        "level  simulations  temperature  mistakes  solver     Elo    +-   step  against the level below"
-    ]
-    for i, (level, (elo, half)) in enumerate(zip(levels, elos, strict=True)):
-        step = f"{elo - elos[i - 1][0]:+5.0f}" if i else "     "
-        below = str(scores[i - 1, i]) if (i - 1, i) in scores else ""
-        lines.append(f"{_row(i, level)}  {elo:6.0f} {half:5.0f}  {step}  {below}".rstrip())
-    suggested = suggest(levels, [elo for elo, _ in elos], top_simulations)
-    lines += ["", "suggested for even steps:"]
-    lines += [_row(i, level) for i, level in enumerate(suggested)]
-    return "\n".join(lines), suggested
-
-
-def _row(index: int, level: Level) -> str:
-    simulations = "-" if level.simulations is None else str(level.simulations)
-    solver = "yes" if level.solver else "no"
-    return f"{index + 1:5d}  {simulations:>11}  {level.temperature:11.2f}  {level.mistakes:8.3f}  {solver:>6}"
-
-
-def _play(config: MatchConfig) -> Estimate:
-    return estimate(run_match(config).pairs)
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Estimate
+from training.measure.levels import level_player, play_levels, read_table, report, schedule
+from training.measure.match import MatchConfig
 
 
 def _configs(
@@ -167,14 +68,9 @@ def main(argv: list[str] | None = None) -> int:
         if min(args.games, args.top_simulations, args.jobs) < 1 or not jobs:
             raise ValueError("--games, --top-simulations and --jobs must be at least 1")
         scores: dict[tuple[int, int], Estimate] = {}
-        with contextlib.ExitStack() as stack:
-            play = map
-            if args.jobs > 1:  # spawned, not forked: onnxruntime's threads do not survive a fork
-                pool = ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"))
-                play = stack.enter_context(pool).map
-            for (low, high), score in zip(jobs, play(_play, jobs.values()), strict=True):
-                scores[low, high] = score
-                print(f"level {high + 1} against {low + 1}: {scores[low, high]}", flush=True)
+        for (low, high), score in play_levels(jobs, args.jobs):
+            scores[low, high] = score
+            print(f"level {high + 1} against {low + 1}: {score}", flush=True)
         text, suggested = report(levels, scores, args.top_simulations)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)

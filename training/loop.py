@@ -20,38 +20,27 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from training import gate
-from training.checkpoint import CheckpointError, list_checkpoints
-from training.crew import Crew
-from training.evaluators import UNIFORM, save_weights
-from training.export import ExportError, Origin
-from training.learner import Learner
-from training.network import choose_device
-from training.records import write_atomically
-from training.run_config import RunConfig, worker_count
-from training.runlog import Display, RunLog
-from training.worker import recover_journals
+from training.crew.cores import worker_count
+from training.crew.crew import Crew
+from training.data.journal import recover_journals
+from training.export.card import Origin
+from training.export.export import ExportError
+from training.files.atomic import write_atomically
+from training.learn.checkpoint import CheckpointError, list_checkpoints
+from training.learn.learner import Learner
+from training.measure import gate
+from training.net.network import choose_device
+from training.play.evaluators import UNIFORM, save_weights
+from training.run.display import Display
+from training.run.log import RunLog
+from training.run.state import State
+from training.settings.schema import RunConfig
 
 _CHUNK = 8  # batches between two looks at the stop flag
 _PRETRAIN_SAVE = 40 * _CHUNK  # batches between two checkpoints of pretraining
 _KEEP_NETS = 60  # exports kept besides the measured ones
-
-
-@dataclass(slots=True)
-class State:
-    """What a run remembers besides weights and records."""
-
-    cycle: int = 0
-    games: int = 0
-    positions: int = 0
-    elapsed_s: float = 0.0
-    measured_s: float = 0.0
-    net: str = UNIFORM
-    pretrained: bool = False
-    measured: list[str] = field(default_factory=list)
 
 
 class Run:

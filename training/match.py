@@ -8,223 +8,41 @@ A player is one of
                                 and nodes=N for a fixed number of simulations; net=tactical is the engine
                                 with priors made by hand
 
-Games come in pairs on one opening with colours swapped; further rounds through the file use its mirror
-images. The score is that of --a.
+Games come in pairs on one opening with colours swapped; a pair is the unit of the interval. No opening is
+used twice unless --repeat-openings allows its mirror images. The score is that of --a.
+
+Between two players inside of this program games are played in --concurrency processes, and times are
+processor time: what else the machine runs does not decide. The same openings, seeds and simulations give the
+same games. With --json NAME.json every finished game is kept in NAME.games.jsonl beside it, and the same
+command goes on where it was stopped.
+
+    python -m training.match --a engine:nodes=400 --b engine:nodes=400,search.c_puct=1.4 \\
+        --games 20000 --concurrency 2 --random-stones 5 --json c_puct.json --quiet
+    python -m training.match --a "python -m protocol" --b pbrain-other --manager cli --turn-ms 3000 \\
+        --match-ms 18000 --openings docs/openings/freestyle15-final.txt --games 200
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import random
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from engine.gamefile import GameRecord, to_psq, to_sgf
+from engine.gamefile import GameRecord
 from engine.rules.rule import Rule
-from training.brainproc import BrainLimits, BrainProcess
-from training.elo import Estimate, Sprt, estimate
-from training.openings import OpeningError, random_opening, read_openings, turned
-from training.opponents import is_builtin, make_builtin
-from training.referee import Player, play_game
+from training.files.atomic import write_atomically
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Sprt
+from training.measure.games import journal_of
+from training.measure.managers import MANAGERS
+from training.measure.match import MatchConfig, MatchResult, run_match
+from training.play.openings import OpeningError
 
-
-@dataclass(frozen=True, slots=True)
-class MatchConfig:
-    """What a match is; see the command's help for each field."""
-
-    a: str
-    b: str
-    limits: tuple[BrainLimits, BrainLimits]
-    games: int = 100
-    sprt: Sprt | None = None
-    rule: int = 0
-    width: int = 15
-    height: int = 15
-    openings: Path | None = None
-    random_stones: int = 4
-    concurrency: int = 1
-    seed: int = 1
-    draw_after: int | None = None
-    save: Path | None = None
-    names: tuple[str, str] = ("a", "b")
-
-
-@dataclass(slots=True)
-class MatchResult:
-    """Everything counted in a match, from the point of view of player a."""
-
-    pairs: list[list[float]] = field(default_factory=list)
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    wins_black: int = 0
-    wins_white: int = 0
-    black_points: float = 0.0
-    incidents: tuple[Counter[str], Counter[str]] = field(default_factory=lambda: (Counter(), Counter()))
-    slowest_ms: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    mean_ms: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    moves: list[int] = field(default_factory=lambda: [0, 0])
-    stones: int = 0
-    verdict: str | None = None
-    elapsed_s: float = 0.0
-
-    @property
-    def games(self) -> int:
-        return self.wins + self.draws + self.losses
-
-    @property
-    def estimate(self) -> Estimate:
-        return estimate([pair for pair in self.pairs if pair])
-
-    def add(self, index: int, game: GameRecord) -> None:
-        """Count game `index`; a has black in even games."""
-        a_colour = index % 2
-        score = 0.5 if game.winner == 2 else float(game.winner == a_colour)
-        while len(self.pairs) <= index // 2:
-            self.pairs.append([])
-        self.pairs[index // 2].append(score)
-        self.wins += score == 1
-        self.draws += score == 0.5
-        self.losses += score == 0
-        self.wins_black += score == 1 and a_colour == 0
-        self.wins_white += score == 1 and a_colour == 1
-        self.black_points += 0.5 if game.winner == 2 else float(game.winner == 0)
-        self.stones += len(game.points)
-        if game.incident:
-            self.incidents[0 if game.winner != a_colour else 1][game.reason] += 1
-        for ply in range(game.opening_stones, len(game.points)):
-            side = 0 if ply % 2 == a_colour else 1
-            ms = game.times_ms[ply]
-            self.slowest_ms[side] = max(self.slowest_ms[side], ms)
-            self.moves[side] += 1
-            self.mean_ms[side] += (ms - self.mean_ms[side]) / self.moves[side]
-
-    def summary(self, names: tuple[str, str]) -> str:
-        """Return the result as a few lines."""
-        lines = [
-            f"{names[0]} against {names[1]}: +{self.wins} ={self.draws} -{self.losses}, {self.estimate}",
-            f"  {names[0]} won {self.wins_black} as black, {self.wins_white} as white; black scored "
-            f"{self.black_points / max(1, self.games):.3f}; "
-            f"{self.stones / max(1, self.games):.1f} stones a game; {self.elapsed_s:.0f} s",
-        ]
-        for side in (0, 1):
-            bad = ", ".join(f"{n} {kind}" for kind, n in sorted(self.incidents[side].items())) or "none"
-            lines.append(
-                f"  {names[side]}: {self.mean_ms[side]:.0f} ms a move, "
-                f"slowest {self.slowest_ms[side]:.0f} ms; "
-                f"incidents: {bad}"
-            )
-        if self.verdict:
-            lines.append(f"  SPRT: {self.verdict}")
-        return "\n".join(lines)
-
-    def to_json(self, config: MatchConfig) -> dict[str, object]:
-        """Return the result as plain data."""
-        e = self.estimate
-        return {
-            "a": config.a, "b": config.b, "rule": config.rule, "size": [config.width, config.height],
-            "turn_ms": [limits.turn_ms for limits in config.limits],
-            "nodes": [limits.max_nodes for limits in config.limits],
-            "games": self.games, "wins": self.wins, "draws": self.draws, "losses": self.losses,
-            "wins_black": self.wins_black, "wins_white": self.wins_white,
-            "score": e.score, "score_low": e.score_low, "score_high": e.score_high, "elo": e.elo,
-            "incidents": [dict(c) for c in self.incidents], "slowest_ms": self.slowest_ms,
-            "mean_ms": self.mean_ms, "stones": self.stones, "verdict": self.verdict,
-            "elapsed_s": self.elapsed_s, "seed": config.seed,
-        }  # fmt: skip
-
-
-def make_player(spec: str, limits: BrainLimits, seed: int, log_path: str | None = None) -> Player:
-    """Return the player that a text names (see the module's docstring).
-
-    Raises:
-        ValueError: a built-in player with settings it does not know.
-        BrainFailureError: a command that cannot be started.
-    """
-    if is_builtin(spec):
-        return make_builtin(spec, limits, seed)
-    return BrainProcess(spec, limits, log_path)
-
-
-def run_match(
-    config: MatchConfig, on_game: Callable[[MatchResult, GameRecord], None] | None = None
-) -> MatchResult:
-    """Play a match and return its result; `on_game(result, game)` is called after every game.
-
-    Args:
-        config: the match. Openings come from its file or, without one, from its seed.
-
-    Raises:
-        OpeningError: an unusable opening file.
-        ValueError: a player that does not exist.
-    """
-    openings = (
-        read_openings(config.openings, config.width, config.height, config.rule) if config.openings else None
-    )
-    result, lock, stop = MatchResult(), threading.Lock(), threading.Event()
-    started_s = time.monotonic()
-    for spec, limits in zip((config.a, config.b), config.limits, strict=True):
-        if is_builtin(spec):
-            make_builtin(spec, limits, 0).close()  # refuse a bad spec before the first game
-    if config.save:
-        config.save.mkdir(parents=True, exist_ok=True)
-
-    def opening_of(pair: int) -> tuple[int, ...]:
-        if openings is None:
-            rng = random.Random(f"{config.seed} {pair}")
-            return random_opening(rng, config.width, config.height, config.rule, config.random_stones)
-        points = openings[pair % len(openings)]
-        return turned(points, config.width, config.height, pair // len(openings))
-
-    def play(index: int) -> None:
-        if stop.is_set():
-            return
-        order = (0, 1) if index % 2 == 0 else (1, 0)
-        specs = (config.a, config.b)
-        players: list[Player] = []
-        try:
-            for side in order:
-                log = str(config.save / f"{index:05d}-{side}.log") if config.save else None
-                players.append(make_player(specs[side], config.limits[side], config.seed + index, log))
-            game = play_game(
-                (players[0], players[1]), (config.names[order[0]], config.names[order[1]]),
-                (config.width, config.height), config.rule, opening_of(index // 2), config.draw_after,
-            )  # fmt: skip
-        finally:
-            for player in players:
-                player.close()
-        if config.save:
-            for suffix, text in (("psq", to_psq(game)), ("sgf", to_sgf(game))):
-                (config.save / f"{index:05d}.{suffix}").write_text(text, encoding="utf-8")
-        with lock:
-            if stop.is_set():
-                return
-            result.add(index, game)
-            result.elapsed_s = time.monotonic() - started_s
-            if config.sprt:
-                result.verdict = config.sprt.verdict(result.pairs)
-                if result.verdict:
-                    stop.set()
-            if on_game:
-                on_game(result, game)
-
-    with ThreadPoolExecutor(config.concurrency) as pool:
-        futures = [pool.submit(play, index) for index in range(config.games)]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            stop.set()
-            raise
-    return result
+QUIET_S = 30.0
+"""Seconds between the lines of a quiet match."""
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -240,22 +58,29 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--turn-ms", type=int, help="ms a move for both (1000 when no nodes are given)")
     parser.add_argument("--b-turn-ms", type=int, help="ms a move for --b, where it differs")
     parser.add_argument("--match-ms", type=int, default=0, help="ms a game, 0 unlimited (0)")
+    parser.add_argument("--increment-ms", type=int, default=0, help="ms added after each move (0)")
+    parser.add_argument(
+        "--manager", default="plain", choices=list(MANAGERS), help="whose manners brains meet (plain)"
+    )
     parser.add_argument("--nodes", type=int, help="simulations a move for both (INFO max_node for brains)")
     parser.add_argument("--b-nodes", type=int, help="simulations a move for --b, where they differ")
-    parser.add_argument("--tolerance-ms", type=int, default=1000, help="overrun not yet a loss (1000)")
+    parser.add_argument("--tolerance-ms", type=int, help="overrun not yet a loss (the manager's; 1000)")
     parser.add_argument("--start-ms", type=int, default=10_000, help="time from process start to OK (10000)")
     parser.add_argument("--memory", type=int, default=367_001_600, help="INFO max_memory, bytes (367001600)")
     parser.add_argument("--rule", type=int, default=0, choices=[int(r) for r in Rule], help="0 1 4 8 9 (0)")
     parser.add_argument("--size", default="15", help="board, N or WxH (15)")
     parser.add_argument("--openings", type=Path, help="file of dx,dy lines; without it random openings")
+    parser.add_argument(
+        "--repeat-openings", action="store_true", help="play mirror images of a list that is too short"
+    )
     parser.add_argument("--random-stones", type=int, default=4, help="stones of a random opening (4)")
     parser.add_argument("--draw-after", type=int, help="stones after which a game is a draw (full board)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
     parser.add_argument("--seed", type=int, default=1, help="of random openings and built-in players (1)")
     parser.add_argument("--save", type=Path, help="folder for games (.psq, .sgf) and brain logs")
-    parser.add_argument("--json", type=Path, help="file for the result as JSON")
+    parser.add_argument("--json", type=Path, help="file for the result, and beside it one for the games")
     parser.add_argument("--names", default="a,b", help="names to print and save (a,b)")
-    parser.add_argument("--quiet", action="store_true", help="no line a game")
+    parser.add_argument("--quiet", action="store_true", help="a line each half minute instead of each game")
     return parser.parse_args(argv)
 
 
@@ -265,9 +90,11 @@ def main(argv: list[str] | None = None) -> int:
     width, _, height = args.size.partition("x")
     if args.turn_ms is None and args.nodes is None:
         args.turn_ms = 1000
-    shared = {
-        "match_ms": args.match_ms, "max_memory": args.memory,
-        "tolerance_ms": args.tolerance_ms, "start_ms": args.start_ms,
+    manager = MANAGERS[args.manager]
+    shared: dict[str, Any] = {
+        "match_ms": args.match_ms, "increment_ms": args.increment_ms, "max_memory": args.memory,
+        "tolerance_ms": manager.tolerance_ms if args.tolerance_ms is None else args.tolerance_ms,
+        "start_ms": args.start_ms, "manager": manager,
     }  # fmt: skip
     try:
         b_turn = args.turn_ms if args.b_turn_ms is None else args.b_turn_ms
@@ -282,31 +109,57 @@ def main(argv: list[str] | None = None) -> int:
                 BrainLimits(turn_ms=b_turn, max_nodes=b_nodes, **shared),
             ),
             sprt=Sprt(float(elo0), float(elo1)) if args.sprt else None,
-            openings=args.openings, random_stones=args.random_stones, draw_after=args.draw_after,
-            concurrency=max(1, args.concurrency), seed=args.seed, save=args.save, names=(names[0], names[-1]),
+            openings=args.openings, repeat_openings=args.repeat_openings, random_stones=args.random_stones,
+            draw_after=args.draw_after, concurrency=max(1, args.concurrency), seed=args.seed, save=args.save,
+            journal=journal_of(args.json) if args.json else None, names=(names[0], names[-1]),
         )  # fmt: skip
-
-        def show(result: MatchResult, game: GameRecord) -> None:
-            if not args.quiet:
-                outcome = "draw" if game.winner == 2 else f"{game.names[game.winner]} wins"
-                extra = f" ({game.text})" if game.text else ""
-                print(
-                    f"{result.games:4d}/{config.games} {outcome} by {game.reason} "
-                    f"after {len(game.points)}{extra}; "
-                    f"+{result.wins} ={result.draws} -{result.losses} Elo {result.estimate.elo:+.0f}",
-                    flush=True,
-                )
-
-        result = run_match(config, show)
+        progress = Progress(config.games, config.names, quiet=args.quiet)
+        result = run_match(config, progress.show, progress.found)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on" if args.json else "stopped", file=sys.stderr)
+        return 1
     except (OpeningError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(result.summary(config.names))
     if args.json:
-        temporary = args.json.with_suffix(".tmp")
-        temporary.write_text(json.dumps(result.to_json(config), indent=1), encoding="utf-8")
-        os.replace(temporary, args.json)
+        write_atomically(args.json, json.dumps(result.to_json(config), indent=1).encode())
     return 0
+
+
+class Progress:
+    """What the command prints while it plays."""
+
+    def __init__(self, games: int, names: tuple[str, str], *, quiet: bool) -> None:
+        self._games, self._names, self._quiet = games, names, quiet
+        self._before = 0
+        self._began_s = self._printed_s = time.monotonic()
+
+    def found(self, result: MatchResult) -> None:
+        """Say how many games were there already."""
+        self._before = result.games
+        if result.games:
+            print(f"going on after {result.games} games", flush=True)
+
+    def show(self, result: MatchResult, game: GameRecord) -> None:
+        """Print a line for a game, or one now and then."""
+        now_s = time.monotonic()
+        if self._quiet and now_s - self._printed_s < QUIET_S and result.games < self._games:
+            return
+        self._printed_s = now_s
+        each_s = (now_s - self._began_s) / (result.games - self._before)
+        left = f"{each_s * (self._games - result.games) / 60:.0f} min left"
+        score = f"+{result.wins} ={result.draws} -{result.losses}"
+        if self._quiet:
+            print(f"{result.games}/{self._games} {score}, {result.estimate}; {left}", flush=True)
+            return
+        outcome = "draw" if game.winner == 2 else f"{game.names[game.winner]} wins"
+        extra = f" ({game.text})" if game.text else ""
+        print(
+            f"{result.games:4d}/{self._games} {outcome} by {game.reason} after {len(game.points)}{extra}; "
+            f"{score} Elo {result.estimate.elo:+.0f}; {left}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

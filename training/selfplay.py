@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 
-from training.config import ConfigError, describe, positive
-from training.run_config import PRESETS, RunConfig, make_config, read_stored, store_config
+from training.files.lock import DirectoryLock, LockError
+from training.settings.resolve import PRESETS, make_config, read_stored, store_config
+from training.settings.schema import RunConfig
+from training.settings.values import ConfigError, describe, positive
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -77,20 +78,6 @@ def _config(args: argparse.Namespace) -> tuple[str, RunConfig]:
     return preset, make_config(preset, overrides, stored[1] if stored else None)
 
 
-class _Lock:
-    """Keeps a second process out of a run directory, where the system can lock files."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115
-        if os.name == "posix":
-            import fcntl
-
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise ConfigError(f"another process trains in {path.parent}") from error
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
     args = _arguments(argv)
@@ -102,13 +89,13 @@ def main(argv: list[str] | None = None) -> int:
             print(json.dumps(dataclasses.asdict(config), indent=1))
             return 0
         if args.bench:
-            from training.bench import bench
+            from training.crew.bench import bench
 
             return bench(config, args.net, args.seconds)
         return _train(args, preset, config)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, ConfigError) else 1
+        return 2 if isinstance(error, (ConfigError, LockError)) else 1
 
 
 def parse_share(text: str) -> tuple[Path, float]:
@@ -124,9 +111,9 @@ def parse_share(text: str) -> tuple[Path, float]:
 
 
 def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
-    from training.checkpoint import list_checkpoints
-    from training.network import choose_device
-    from training.records import import_shards
+    from training.data.imports import import_shards
+    from training.learn.checkpoint import list_checkpoints
+    from training.net.network import choose_device
 
     run_dir: Path = args.run_dir
     weights: dict[Path, float] = {}
@@ -138,14 +125,14 @@ def _train(args: argparse.Namespace, preset: str, config: RunConfig) -> int:
         weights[found[-1]] = weights.get(found[-1], 0.0) + share
     choose_device(config.device)  # refuse a missing GPU before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
-    lock = _Lock(run_dir / "lock")
+    lock = DirectoryLock(run_dir / "lock")
     store_config(run_dir / "config.json", preset, config)
     if args.records:
         (run_dir / "records").mkdir(exist_ok=True)
         positions = import_shards(args.records, run_dir / "records", args.records_positions)
         print(f"{positions} positions of {', '.join(map(str, args.records))} are in the run's records")
     from training.loop import Run
-    from training.runlog import Display
+    from training.run.display import Display
 
     stop = False
 

@@ -8,11 +8,11 @@ With a margin only a window is computed: in each row the cells from the first to
 no farther than the margin, and so many more on each side. What the cells beyond it hold is taken from an empty board
 of that size under that rule, judged once (`tengen_far`) with what pooling adds in most positions, and moved with the
 position: by the difference between what a cell without stones or edges around it (`cell`) holds here and there. They
-make the border, take part in the pooling and get their logits so. Without a margin, with obstacles, or where it would
-save little, the window is the whole board and the border zero.
+make the border, take part in the pooling and get their logits so. Without a margin, with obstacles or few stones, or
+where it would save little, the window is the whole board and the border zero.
 
 With AVX2 the pointwise products may be taken in 8 bits, where the net's file has them so: inputs are rounded to
-levels from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.quantise`). Without
+levels from 0 to 127, and weights are such that their sums fit 16 bits whatever comes (`training.export.quantise`). Without
 levels they may be taken in 16 bits: a row of activations is rounded by its largest value, weights output by output,
 so that sums fit 32 bits whatever comes.
 
@@ -50,7 +50,8 @@ enum {
     LINES_LEVEL_LOAD = 32767 / LINES_LEVELS,    /* of the sum of either sign of the weights that share a 16-bit sum */
     LINES_AHEAD = 10,                           /* cells between the prefetch and the use of a codebook row */
     LINES_OPEN_SIDE = 121,                      /* number of a side with five empty cells */
-    LINES_FARS = 64                             /* empty boards that are kept */
+    LINES_FARS = 64,                            /* empty boards that are kept */
+    LINES_FEW = 5                               /* stones that a window needs (tuned: docs/nets.md) */
 };
 
 /* An empty board of one size under one rule for one colour. */
@@ -928,21 +929,24 @@ static int lines_highest(uint32_t mask)
     return n;
 }
 
-/* Put the window around the stones; return whether it leaves out enough of a board without obstacles. */
+/* Put the window around the stones; return whether it leaves out enough of a board without obstacles.
+
+What pooling usually adds is a mean of positions with many stones; behind one or two stones it is far off. */
 static int lines_window(tengen_lines* net)
 {
     uint32_t stones[LINES_SIDE];
     uint16_t usable = 1;
-    int width = net->width, height = net->height, margin = net->margin, cells = 0, x, y;
+    int width = net->width, height = net->height, margin = net->margin, cells = 0, n_stones = 0, x, y;
     for (y = 0; y < height; y++) {
         const uint16_t* row = net->digits + (y + LINES_REACH) * LINES_STRIDE + LINES_REACH;
         stones[y] = 0;
         for (x = 0; x < width; x++) {
             stones[y] |= (uint32_t)(row[x] >> 1) << x;      /* 2 and 3 */
+            n_stones += row[x] >> 1;
             usable &= (uint16_t)(row[x] | row[x] >> 1);
         }
     }
-    if (!usable)
+    if (!usable || n_stones < LINES_FEW)
         return 0;
     net->left = net->top = LINES_SIDE;
     net->bottom = 0;

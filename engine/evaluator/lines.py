@@ -2,7 +2,7 @@
 
 The file holds the whole graph, which onnxruntime can run, and the weights as outputs of their own (names
 with `WEIGHT_PREFIX`). From these the table of all lines is made once (`codebook`): a row for each pair of
-sides that a line can have around a cell. `training.lines` says what the net is.
+sides that a line can have around a cell. `training.net.line_stem` says what the net is.
 
 Shapes: `S` = 364 sides of a line, `E` hidden units, `D` trunk channels.
 """

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from engine.config import EngineConfig
 from engine.engine import Engine, Swap2Answer
-from engine.evaluator.make import make_evaluator
 from engine.levels import STRONGEST
+from engine.play.engines import Engines
 from engine.play.game import Game
 from engine.review import ReviewedMove, review
 from engine.search.result import SearchResult
@@ -49,28 +49,22 @@ class Thinker:
         Raises:
             NetError: the net cannot be loaded.
         """
-        self._config = config.replace(overhead_ms=0, level=None)
-        self._log, self._tick = log, tick
-        self._evaluator = make_evaluator(self._config, config.seed or 0)
-        self._engines: dict[int, Engine] = {}
-        self.engine(STRONGEST).warm_up()
+        self._tick = tick
+        self._engines = Engines(config, log=log)
 
     def engine(self, level: int) -> Engine:
         """Return the engine of a level."""
-        if level not in self._engines:
-            config = self._config.replace(level=None if level == STRONGEST else level)
-            self._engines[level] = Engine(config, evaluator=self._evaluator, log=self._log)
-        return self._engines[level]
+        return self._engines.engine(level)
 
     def move(self, game: Game, level: int, time_s: float) -> Thought[SearchResult]:
         """Choose a move for the side to move."""
-        engine = self._placed(game, level)
+        engine = self._engines.placed(game, level)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
         return self._watched(lambda stop: engine.think(limits, arrival_s, stop=stop))
 
     def analyse(self, game: Game, time_s: float, count: int) -> Thought[SearchResult]:
         """Return the best moves at full strength."""
-        engine = self._placed(game, STRONGEST)
+        engine = self._engines.placed(game, STRONGEST)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
         return self._watched(lambda stop: engine.nbest(count, limits, arrival_s, stop=stop))
 
@@ -90,15 +84,7 @@ class Thinker:
 
     def close(self) -> None:
         """Give memory back."""
-        for engine in self._engines.values():
-            engine.close()
-        self._engines.clear()
-
-    def _placed(self, game: Game, level: int) -> Engine:
-        engine = self.engine(level)
-        engine.new_game(game.board.width, game.board.height, game.rule)
-        engine.set_position(game.stones, game.board.to_move)
-        return engine
+        self._engines.close()
 
     def _watched(self, work: Callable[[threading.Event], T]) -> Thought[T]:
         """Run work in a thread, so that this one can hear Ctrl-C and show the time."""

@@ -20,6 +20,8 @@ from engine.threats._solver import Solver
 
 INFO_INTERVAL_S = 0.5
 """How often a running search reports (derived: a human reads no faster)."""
+FIRST_INFO_S = 0.05
+"""When it reports first, where it is to report more often (derived: what looks immediate)."""
 KERNEL_SLICE_S = 0.001
 """How long the kernel runs before stoppers are asked again (derived: far below any deadline's margin)."""
 LOOK_EVERY = 32
@@ -65,6 +67,8 @@ class Search:
         """
         self.params = params or SearchParams()
         self._now_s = now_s
+        self.info_interval_s = INFO_INTERVAL_S
+        """How often a running search reports."""
         self._solver = Solver(self.params.solver_table_log2) if solver else None
         self.tree = Tree(self.params, memory_bytes, self._solver)
         self._prover: RootProver | None = None
@@ -98,7 +102,7 @@ class Search:
             evaluator: the net, or an evaluator of the kernel.
             stoppers: asked after each simulation (in the kernel after a slice of about a millisecond, and
                 before each look at the root).
-            on_info: receives the result so far about twice a second.
+            on_info: receives the result so far every `info_interval_s`.
 
         Raises:
             ValueError: the game is over, or the evaluator's answer is not finite.
@@ -125,7 +129,9 @@ class Search:
             simulate = self._kernel_steps(lambda slice_: tree.run(slice_, judge, threes=threes), state)
         else:
             simulate = self._net_steps(board, evaluator)
-        info_s = now_s + INFO_INTERVAL_S
+        info_s = now_s + (
+            FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s
+        )
         while True:
             next_look = _next_look(tree.simulations)
             alive = simulate(next_look - tree.simulations)
@@ -146,7 +152,7 @@ class Search:
                 self._prover.step(lambda: self._stops_now(state, stop_reason))
                 self._look(state)
             if on_info is not None and now_s >= info_s:
-                info_s = now_s + INFO_INTERVAL_S
+                info_s = now_s + self.info_interval_s
                 on_info(self.result(state, ""))
         return self.result(state, reason)
 

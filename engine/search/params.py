@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from engine.errors import ConfigError
+from engine.ranges import check_range
+
+RANGES: dict[str, tuple[float, float]] = {
+    "c_puct": (0, 100),
+    "c_puct_log": (0, 100),
+    "c_puct_base": (1, 1_000_000_000),
+    "fpu_reduction": (-2, 2),
+    "fpu_reduction_root": (-2, 2),
+    "policy_temperature": (0.01, 100),
+    "minimax_share": (0, 1),
+    "edge_cap": (0, 484),
+    "transpositions": (False, True),
+    "leaf_vcf_nodes": (0, 1_000_000_000),
+    "tree_vct_visits": (1, 1_000_000),
+    "tree_vct_nodes": (0, 1_000_000),
+    "max_tree_vct_nodes": (0, 1_000_000_000),
+    "root_solver_nodes": (0, 1_000_000_000),
+    "solver_table_log2": (4, 28),
+    "rival_visits": (0.001, 10),
+    "value_spread": (0, 10),
+    "seed": (0, 2**63 - 1),
+}
+"""Least and greatest value of each field (derived: the kernel's types and tables; beyond what could be of use
+where these allow anything)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +87,15 @@ class SearchParams:
     """Standard deviation of single evaluations, for that comparison (tuned: not yet)."""
     seed: int = 0
     """Of the tree's own generator (root noise)."""
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            ConfigError: a value is out of its range, not a number, or no whole number where one is needed.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, int) and not isinstance(value, int):
+                raise ConfigError(f"{field.name} needs {type(field.default).__name__}, not {value!r}")
+            check_range(field.name, value, *RANGES[field.name])

@@ -860,7 +860,7 @@ cdef class Solver:
                     self.vcf(b, att, nodes, &out)
             if out.verdict == SOLVER_WIN:
                 board_set_to_move(b, att)
-                line = self.winning_line(b, threes and out.distance > 1, 4 * nodes)
+                line = self.winning_line(b, threes and out.distance > 1, 4 * nodes) or [out.move]
                 if threes and len(line) > out.distance:     # the table forgot the proof; another one was longer
                     out.distance = len(line)
         finally:

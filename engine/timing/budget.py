@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from engine.timing.params import ClockParams
+
+DEFAULT_CLOCK = ClockParams()
+
 UNLIMITED_MS = 2_147_483_647
 """`INFO time_left` of a game without a match limit (protocol)."""
 
@@ -15,19 +19,10 @@ AT_ONCE_S = 0.01
 notices; a single evaluation of the largest net that plays takes ~2 ms)."""
 AT_ONCE_ANSWER_S = 0.08
 """When the watchdog answers a move "at once" (derived: managers expect 100 to 200 ms)."""
-MOVES_TO_GO = 26
-"""Own moves that a game is planned to last from the empty board (tuned: a bit above the usual 30 to 50 plies,
-since a longer game is decided by its middle; compare the match space of other brains, ~21)."""
-MIN_MOVES_TO_GO = 9
-"""A move never gets more than one part in this many of the time left (tuned, as above)."""
 LOSS_A_MOVE_S = 0.04
 """Kept back for every move that a full board could still ask for (derived: what an instant answer costs)."""
 MIN_SPENDABLE = 0.02
 """Share of the time left that may be spent even when all of it should be kept back (tuned: as above)."""
-STRETCH = 2.5
-"""Hard limit over soft limit where the turn allows it (tuned, as above)."""
-MAX_SHARE = 0.2
-"""No move takes more than this share of the time left (derived: five such moves in a row leave a third)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +55,22 @@ class Budget:
     """A watchdog answers the best move so far when this passes without an answer."""
 
 
-def plan(limits: SearchLimits, ply: int, board_points: int, overhead_ms: int) -> Budget:
+def plan(
+    limits: SearchLimits, ply: int, board_points: int, overhead_ms: int, params: ClockParams = DEFAULT_CLOCK
+) -> Budget:
     """Return the deadlines of a move.
 
-    With a match limit, time is spread over the moves that are likely to come: each move gets a share of
+    With a match clock, time is spread over the moves that are likely to come: each move gets a share of
     what is left, so the clock never runs dry, and a part is kept back for a game that fills the board.
-    Without one there is nothing to save for, and the soft limit is the hard limit.
+    Without one, or where it holds the whole turn for every move that can still come, there is nothing to save
+    for, and the soft limit is the hard limit.
 
     Args:
         limits: what the manager allows.
         ply: stones on the board.
         board_points: cells of the board.
         overhead_ms: what a move may lose outside of the search; short turns give up a smaller share.
+        params: how a match clock is spread.
     """
     turn_s = math.inf if limits.turn_ms is None else max(0, limits.turn_ms) / 1000
     left_s = time_left_s(limits)
@@ -83,15 +82,15 @@ def plan(limits: SearchLimits, ply: int, board_points: int, overhead_ms: int) ->
     margin_s = min(overhead_ms / 1000, SHORT_TURN_SHARE * limit_s)
     hard_s = limit_s - margin_s
     answer_s = limit_s - 0.5 * margin_s
-    if math.isinf(left_s):
-        return Budget(hard_s, hard_s, answer_s)
     moves_to_come = (board_points - ply + 1) // 2
-    spendable_s = max(left_s - moves_to_come * LOSS_A_MOVE_S, MIN_SPENDABLE * left_s)
-    moves_to_go = max(MIN_MOVES_TO_GO, MOVES_TO_GO - ply // 2)
     increment_s = min(max(0, limits.increment_ms) / 1000, left_s)
+    if left_s + (moves_to_come - 1) * increment_s >= moves_to_come * turn_s:
+        return Budget(hard_s, hard_s, answer_s)
+    spendable_s = max(left_s - moves_to_come * LOSS_A_MOVE_S, MIN_SPENDABLE * left_s)
+    moves_to_go = max(params.least_moves_to_go, params.moves_to_go - ply // 2)
     share_s = spendable_s / moves_to_go + 0.8 * increment_s * (1 - 1 / moves_to_go)
     soft_s = min(hard_s, share_s)
-    stretched_s = min(STRETCH * share_s, max(share_s, MAX_SHARE * spendable_s))
+    stretched_s = min(params.stretch * share_s, max(share_s, params.max_share * spendable_s))
     return Budget(soft_s, max(soft_s, min(hard_s, stretched_s)), answer_s)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.timing.budget import Budget
+from engine.timing.budget import DEFAULT_CLOCK, Budget
+from engine.timing.params import ClockParams
 
 SETTLE_S = 0.5
 """Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye)."""
@@ -16,16 +17,20 @@ class Pace:
     changes, a value that falls, a second move that is close.
     """
 
-    __slots__ = ("_best", "_budget", "_changed_s", "_changes", "_first_q", "_q", "_rival")
+    __slots__ = ("_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival")
 
-    def __init__(self, budget: Budget, last_q: float | None = None) -> None:
+    def __init__(
+        self, budget: Budget, last_q: float | None = None, params: ClockParams = DEFAULT_CLOCK
+    ) -> None:
         """Start following.
 
         Args:
             budget: deadlines in seconds after arrival.
             last_q: value of the previous search of this game for the same player, [-1, 1]; None if unknown.
+            params: what the signs of unrest weigh.
         """
         self._budget = budget
+        self._params = params
         self._best = -1
         self._changes = 0.0
         self._changed_s = 0.0
@@ -61,13 +66,14 @@ class Pace:
         return min(hard_s, soft_s * self.factor())
 
     def factor(self) -> float:
-        """Return by what the soft limit is multiplied now, from 0.5 (decided) to 2.5 (upset)."""
+        """Return by what the soft limit is multiplied now: `least_factor` (decided) to `stretch` (upset)."""
+        p = self._params
         drop = max(0.0, (self._first_q if self._first_q is not None else self._q) - self._q)
         unrest = min(1.0, 0.5 * self._changes)
         if self._changed_s > SETTLE_S * self._budget.soft_s:
             unrest = min(1.0, unrest + 0.3)
         close = max(0.0, min(1.0, (self._rival - 0.3) / 0.6))
-        factor = 0.6 + 0.5 * close + 0.6 * unrest + min(0.8, 2.0 * drop)
+        factor = p.calm + p.close * close + p.unrest * unrest + min(0.8, p.fall * drop)
         if abs(self._q) > 0.95:
-            factor -= 0.3
-        return max(0.5, min(2.5, factor))
+            factor -= p.decided
+        return max(p.least_factor, min(p.stretch, factor))

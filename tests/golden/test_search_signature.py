@@ -1,14 +1,18 @@
-"""Digests of small trees: a change of the search that was not meant to be one shows here.
+"""Digests of small trees and short games: a change of the search that was not meant to be one shows here.
 
 After a change that was meant, take the new digests from the failure and say so in the commit (`Bench:` line).
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from engine.bench import signature_of_game
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
+from engine.positions import read_position
 from engine.rules._board import Board
 from engine.search._tree import Tree
 from engine.search.params import SearchParams
@@ -18,6 +22,12 @@ PLAIN = SearchParams(
     policy_temperature=1.0, transpositions=False, minimax_share=0.0,
 )
 """Spelled out, so that tuning the defaults leaves the digests alone."""
+PLAYED = dataclasses.replace(
+    PLAIN, policy_temperature=1.3, transpositions=True, minimax_share=0.2, leaf_vcf_nodes=60,
+    tree_vct_visits=8, tree_vct_nodes=10, max_tree_vct_nodes=100_000, root_solver_nodes=15,
+    solver_table_log2=14, rival_visits=0.4, value_spread=0.6,
+)
+"""All that a search of a game does, spelled out as well."""
 HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()
 
 
@@ -44,3 +54,21 @@ def test_tree_is_as_it_was(
     tree.set_root(board)
     tree.run(2000, evaluator.judge)
     assert hex(tree.signature()) == hex(digest)
+
+
+@pytest.mark.parametrize(
+    ("moves", "side", "rule", "digest"),
+    [
+        ("h8 i8 h9", 15, 0, 0x1C47_35F9_0F8F_78BC),
+        ("h8 i9 g9 i7 i8 g8 h7", 15, 0, 0xFECF_2C75_FE68_14B7),
+        ("h8 h9 j8 i10 g7", 15, 4, 0x4283_3394_6E7B_998A),
+        ("h8 i9 g9 i7 i8", 15, 1, 0xB32A_1A1F_AE61_BCA8),
+        ("j10 k11 i11 k9 k10", 20, 0, 0x2C08_C5C2_CD93_80E4),
+        ("e5 f6 d6 f4 f5", 9, 8, 0xCA91_E2A7_17F0_3B31),
+    ],
+)
+def test_games_are_as_they_were(moves: str, side: int, rule: int, digest: int) -> None:
+    board = read_position(moves, width=side, height=side, rule=rule)
+    found, done = signature_of_game(board, 600, PLAYED)
+    assert done > 600, "the searches end too early to show anything"
+    assert hex(found) == hex(digest)

@@ -11,7 +11,7 @@ import sys
 from types import SimpleNamespace
 
 import training.loop
-import training.network
+import training.net.network
 from training import selfplay
 
 
@@ -36,6 +36,6 @@ class StandIn(str):
 
 
 if __name__ == "__main__":
-    for module in (training.loop, training.network):
+    for module in (training.loop, training.net.network):
         module.choose_device = lambda name: SimpleNamespace(type=StandIn())  # type: ignore[attr-defined]
     sys.exit(selfplay.main(sys.argv[1:]))

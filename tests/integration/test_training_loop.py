@@ -18,8 +18,9 @@ import pytest
 
 from engine.evaluator.check import canary_batches
 from engine.evaluator.onnx import OnnxEvaluator
+from training.data.records import GameRecord
+from training.data.shards import list_shards, read_shard
 from training.match import main as match_main
-from training.records import GameRecord, list_shards, read_shard
 from training.ship import main as ship_main
 
 LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1

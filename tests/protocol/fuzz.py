@@ -32,7 +32,7 @@ CLASSES = {
     "ERROR": re.compile(rb"ERROR [\x20-\x7e]+"),
     "UNKNOWN": re.compile(rb"UNKNOWN [\x20-\x7e]+"),
     "ABOUT": re.compile(rb'name="[\x20-\x7e]+"'),
-    "FORBID": re.compile(rb"FORBID (\d{4})*\."),
+    "FORBID": re.compile(rb"FORBID (\d{4})*\.|FORBID( \d+,\d+)*"),
     "MOVE": re.compile(rb"\d+,\d+"),
     "SWAP2": re.compile(rb"SWAP|\d+,\d+( \d+,\d+){1,2}"),
 }

@@ -14,7 +14,8 @@ class Lines:
         self._makers: list[tuple[int, Callable[[], list[bytes]]]] = [
             (6, self._turn), (2, self._begin), (3, self._start), (2, self._board), (1, self._swap2),
             (1, self._yxboard), (5, self._takeback), (3, self._play), (14, self._info), (4, self._plain),
-            (1, self._nbest), (14, self._junk), (30, self._mutant), (4, self._blank),
+            (1, self._nbest), (4, self._extension), (3, self._yixin), (14, self._junk), (30, self._mutant),
+            (4, self._blank),
         ]  # fmt: skip
         self._weights = [weight for weight, _ in self._makers]
 
@@ -92,6 +93,47 @@ class Lines:
 
     def _nbest(self) -> list[bytes]:
         return [b"YXNBEST " + self._rng.choice([b"1", b"3", b"0", b"x", b""])]
+
+    def _extension(self) -> list[bytes]:
+        """A command of AlphaGomoku's protocol or of Yixin's openings and analysis."""
+        rng = self._rng
+        count = rng.choice([0, 1, 3, 3, 4, 5])
+        pairs = [self._pair() for _ in range(count)]
+        done = [b"DONE"] * (rng.random() < 0.93)
+        return rng.choice(
+            [
+                lambda: [b"PONDER" + rng.choice([b"", b" 5", b" -1", b" x"])],
+                lambda: [rng.choice([b"CLEARHASH", b"PROTOCOLVERSION", b"protocolversion"])],
+                lambda: self._block(b"SHOWFORBID", self._stone),
+                lambda: self._block(b"BALANCE " + rng.choice([b"1", b"2", b"3", b"x"]), self._stone),
+                lambda: [b"SWAPBOARD", *pairs, *done],
+                lambda: [rng.choice([b"PROBOARD", b"RIFSTEP4", b"SOOSYRVSTEP6 2"]), *pairs, *done],
+                lambda: [b"RIFSTEP5", *pairs, b"DONE", *([b"1,1 2,2"] * rng.randint(0, 1))],
+                lambda: [b"YXBALANCE" + rng.choice([b"ONE 0", b"TWO 5", b"ONE", b"TWO x"])],
+                lambda: [b"YXSEARCHDEFEND"],
+                lambda: [b"YXSWAP2STEP" + rng.choice([b"1", b"2", b"3", b"4"])],
+                lambda: [b"YXSOOSORVSTEP1"],
+                lambda: [b"YXSOOSORVSTEP%d" % rng.randint(2, 6), *pairs, *done],
+                lambda: [b"YXSOOSORVSTEP%d %d" % (rng.choice([4, 5]), rng.randint(0, 9)), *pairs, *done],
+            ]
+        )()
+
+    def _yixin(self) -> list[bytes]:
+        """A command of Yixin-Board that nothing but a remark may follow, or what it sends for a move."""
+        rng = self._rng
+        kind = rng.randrange(4)
+        if kind == 0:
+            words = b"YXDRAW YXRESIGN YXPRINTFEATURE YXDBFIX YXDBCHECK YXSHOWHASHUSAGE YXFORBID"
+            return [rng.choice([*words.split(), b"YXBLOCKPATHRESET"])]
+        if kind == 1:
+            words = b"YXHASHDUMP YXHASHLOAD YXSETDATABASE YXDBTOPOS YXDBTOTXT YXTXTTODB"
+            return [rng.choice(words.split()), rng.choice([b"C:\\x.dat", b"START 15", b"7,7"])]
+        if kind == 2:
+            words = b"YXBLOCKUNDO YXBLOCKPATH YXBLOCKPATHUNDO YXSETBESTMOVEDATABASE YXCLEARBESTMOVEDATABASE"
+            return self._block(rng.choice(words.split()), self._pair)
+        word = rng.choice([b"board", b"yxboard"])
+        lines = [b"start 15 15", *self._block(word, self._stone)]
+        return lines + [b"yxshowforbid"] * rng.randint(0, 1) + [b"yxstop"] * rng.randint(0, 1)
 
     def _plain(self) -> list[bytes]:
         words = [

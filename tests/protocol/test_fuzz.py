@@ -42,6 +42,25 @@ def test_model_wants_one_answer_to_each_question() -> None:
     assert not accepts([b"hello"], "ERROR")
 
 
+def test_model_knows_that_yixin_board_hears_of_one_dropped_move() -> None:
+    gui = [b"YXSHOWINFO", b"BOARD", b"7,7,2", b"DONE"]
+    again = [b"START 15 15", b"BOARD", b"5,5,2", b"DONE"]
+    assert accepts([*gui, *again], "OK", "MOVE", "MOVE")
+    assert accepts([*gui, *again], "OK", "MOVE")
+    assert not accepts([*gui, *again], "OK", "MOVE", "MOVE", "MOVE")
+    assert not accepts([*gui[1:], *again], "OK", "MOVE", "MOVE")
+    assert accepts([b"YXSHOWINFO", b"YXNBEST 2", b"START 15 15"], "OK")
+    assert not accepts([b"YXSHOWINFO", b"YXNBEST 2", b"START 15 15"], "OK", "MOVE")
+
+
+def test_model_swallows_what_belongs_to_a_command() -> None:
+    assert accepts([b"YXHASHDUMP", b"START 15"]) and accepts([b"YXBLOCKPATH", b"7,7", b"DONE"])
+    assert accepts([b"RIFSTEP5", b"7,7", b"DONE", b"1,1 2,2"], "ERROR")
+    assert accepts([b"BALANCE 2", b"7,7,2", b"DONE"], "SWAP2")
+    assert accepts([b"SHOWFORBID", b"DONE"], "FORBID") and accepts([b"YXSWAP2STEP1"])
+    assert not accepts([b"PONDER"], "MOVE") and accepts([b"PONDER x"], "ERROR")
+
+
 def test_model_lets_quick_answers_overtake_a_search() -> None:
     assert accepts([b"BEGIN", b"ABOUT"], "MOVE", "ABOUT")
     assert accepts([b"BEGIN", b"ABOUT"], "ABOUT", "MOVE")

@@ -19,6 +19,7 @@ IDS = 364
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 EDGE = 3
 TOP_LEVEL = 127
+FEW_STONES = 5
 
 
 def digits_of(planes: Array) -> Array:
@@ -76,7 +77,7 @@ def window(planes: Array, margin: int) -> Array | None:
     stones = (planes[1] + planes[2]) > 0
     height, width = stones.shape
     inside = np.zeros((height, width), bool)
-    if margin == 0 or not (planes[0] > 0).all():
+    if margin == 0 or not (planes[0] > 0).all() or stones.sum() < FEW_STONES:
         return None
     for y in range(height):
         near = np.nonzero(stones[max(0, y - margin) : y + margin + 1].any(axis=0))[0]

@@ -13,10 +13,16 @@ from protocol.session import Session
 from protocol.settings import Dialect
 
 
-def result(point: int, *, simulations: int = 100, candidates: tuple[MoveStats, ...] = ()) -> SearchResult:
+def result(
+    point: int,
+    *,
+    simulations: int = 100,
+    candidates: tuple[MoveStats, ...] = (),
+    pv: tuple[int, ...] | None = None,
+) -> SearchResult:
     return SearchResult(
         point=point, wdl=(0.5, 0.2, 0.3), visits=simulations, simulations=simulations, evaluations=90,
-        depth_mean=4.2, depth_max=9, pv=(point, point + 1), proven=None, distance=None, elapsed_s=0.5,
+        depth_mean=4.2, depth_max=9, pv=pv or (point, point + 1), proven=None, distance=None, elapsed_s=0.5,
         stop_reason="deadline", candidates=candidates,
     )
 

@@ -1,7 +1,12 @@
+import dataclasses
+import math
+
 import pytest
 
 from engine.config import EngineConfig, load_config
+from engine.engine import Engine
 from engine.errors import ConfigError, EngineError
+from engine.search.params import RANGES, SearchParams
 
 
 def test_values_come_from_text_and_toml(tmp_path):
@@ -25,17 +30,20 @@ def test_defaults():
     [
         ("netz=uniform", "unknown configuration key 'netz'"),
         ("overhead_ms=fast", "overhead_ms needs int"),
-        ("overhead_ms=-1", "must not be negative"),
+        ("overhead_ms=-1", "overhead_ms must be from 0 to 60000, not -1"),
         ("overhead_ms=1.5", "overhead_ms needs int"),
         ("overhead_ms=none", "overhead_ms needs int"),
         ("solver=maybe", "solver needs bool"),
-        ("threads=0", "at least 1"),
+        ("threads=0", "threads must be from 1"),
         ("temperature=11", "from 0 to 10"),
         ("temperature=nan", "from 0 to 10"),
         ("seed=x", "seed needs int or NoneType"),
-        ("cache_mib=-1", "must not be negative"),
-        ("memory_bytes=-1", "must not be negative"),
-        ("simulations=-1", "must not be negative"),
+        ("cache_mib=-1", "cache_mib must be from 0"),
+        ("memory_bytes=-1", "memory_bytes must be from 0"),
+        ("simulations=-1", "simulations must be from 0"),
+        ("temperature_plies=-1", "temperature_plies must be from 0"),
+        ("overhead_ms=" + "9" * 400, "overhead_ms must be from 0"),
+        ("mistakes=inf", "mistakes must be from 0 to 1, not inf"),
         ("search=x", "unknown configuration key 'search'"),
         ("verbose", "expected key=value"),
     ],
@@ -56,3 +64,40 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_errors_are_one_family():
     assert issubclass(ConfigError, EngineError) and issubclass(ConfigError, ValueError)
+
+
+def test_every_search_parameter_has_a_range_with_its_default_inside():
+    assert list(RANGES) == [field.name for field in dataclasses.fields(SearchParams)]
+    SearchParams()
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_no_search_parameter_takes_what_lies_outside_of_its_range(name):
+    low, high = RANGES[name]
+    kind = type(getattr(SearchParams(), name))
+    for inside in (low, high):
+        SearchParams(**{name: kind(inside)})
+    outside = [low - 1, high + 1] if kind is not float else [low - 1, high + 1, math.nan, math.inf, -math.inf]
+    for value in outside:
+        with pytest.raises(ConfigError, match=f"{name} must be from .*, not {value}"):
+            SearchParams(**{name: value})
+    if kind is not float:
+        with pytest.raises(ConfigError, match=f"{name} needs {kind.__name__}"):
+            SearchParams(**{name: 0.5})
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("search.edge_cap=-1", "search.edge_cap must be from 0 to 484, not -1"),
+        ("search.policy_temperature=-1", "search.policy_temperature must be from 0.01 to 100, not -1.0"),
+        ("search.policy_temperature=0", "search.policy_temperature must be from 0.01 to 100, not 0.0"),
+        ("search.c_puct=nan", "search.c_puct must be from 0 to 100, not nan"),
+        ("search.c_puct=much", "search.c_puct needs float, not 'much'"),
+        ("search.fpu=0.1", "unknown search parameter search.fpu"),
+    ],
+)
+def test_a_bad_search_parameter_stops_the_engine_before_it_plays(setting, message):
+    engine = Engine(load_config(None, ["net=uniform", setting]))
+    with pytest.raises(ConfigError, match=message):
+        engine.warm_up()

@@ -18,7 +18,7 @@ from tests.unit.test_search import MIB, FakeClock, PythonHashed
 from tests.unit.test_search_tree import put
 
 TURN = SearchLimits(turn_ms=1000)
-MATCH = SearchLimits(turn_ms=1000, time_left_ms=60_000)
+MATCH = SearchLimits(turn_ms=1000, time_left_ms=17_000)
 ENDLESS = Budget(math.inf, math.inf, math.inf)
 
 
@@ -31,7 +31,7 @@ def state(**fields) -> SearchState:
     return SearchState(**{**usual, **fields})
 
 
-CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s": 10.5}
+CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s": 10.45}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "training/RUNS.md")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "training" / "record").glob("*.md")),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MODULE = re.compile(r"python -m ([\w.]+)(?: +([\w-]+))?")

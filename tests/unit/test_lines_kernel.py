@@ -163,7 +163,7 @@ def sparse_planes(seed: int, width: int, height: int) -> Array:
     planes[14] = seed % 2
     for _ in range(generator.integers(1, 3)):
         y, x = generator.integers(0, height), generator.integers(0, width)
-        for _ in range(generator.integers(1, 5)):
+        for _ in range(generator.integers(3, 8)):
             at = min(height - 1, y + generator.integers(0, 3)), min(width - 1, x + generator.integers(0, 3))
             planes[1:3, *at] = 0
             planes[generator.integers(1, 3), *at] = 1
@@ -194,6 +194,18 @@ def test_a_window_around_the_stones_gives_what_the_reference_gives(
         else:
             windows += 1
     assert 5 < windows < 16
+
+
+def test_a_window_needs_five_stones() -> None:
+    """What pooling usually adds is far off behind one or two stones: corners got the best logits."""
+    weights = random_weights(4, 16, 2, 8, 8, 8) | {"pool_usual": np.ones(16, np.float32)}
+    whole, part = (LineNet(weights, 1, margin=margin) for margin in (0, 3))
+    planes = np.zeros((1, N_PLANES, 20, 20), np.float32)
+    planes[0, 0] = 1
+    for stones in range(1, 7):
+        planes[0, 1 + stones % 2, 9, 6 + stones] = 1
+        both = [evaluate(net, planes)[0] for net in (whole, part)]
+        assert np.array_equal(*both) == (stones < 5), stones
 
 
 @pytest.mark.parametrize("margin", [0, 3])

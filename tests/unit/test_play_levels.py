@@ -11,7 +11,8 @@ from engine.evaluator.uniform import UniformEvaluator
 from engine.levels import GOVERNED, LEVELS, Level, level
 from engine.rules._board import Board
 from engine.rules.geometry import parse_moves
-from training.levels import main, report, schedule, suggest
+from training.levels import main
+from training.measure.levels import report, schedule, suggest
 
 BLOCK = "a1h8a3i8a5j8g8k8"  # black has to play l8
 
@@ -133,7 +134,7 @@ def test_the_measurement_runs_and_prints_a_table_it_reads(tmp_path, capsys):
 
 
 def test_the_report_puts_levels_on_one_scale():
-    from training.elo import estimate
+    from training.measure.elo import estimate
 
     even, won = estimate([[0.5, 0.5]] * 50), estimate([[1.0, 0.5]] * 50)
     text, _ = report(LEVELS[:3], {(0, 1): won, (1, 2): won, (0, 2): even}, 100)

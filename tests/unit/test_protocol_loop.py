@@ -193,3 +193,38 @@ def test_a_failing_command_is_one_error(engine: FakeEngine, monkeypatch: pytest.
     program.feed("START 15\nYXSHOWFORBID\nABOUT")
     assert program.read() == "OK" and program.read().startswith("ERROR internal failure")
     assert program.read().startswith("name=")
+
+
+class Events:
+    """A queue that notes how long it is waited for, and gives lines out after some empty rounds."""
+
+    def __init__(self, empty_rounds: int, *events: object) -> None:
+        self.waits: list[float] = []
+        self._left: list[object] = [*[None] * empty_rounds, *events]
+
+    def get(self, timeout: float) -> object:
+        self.waits.append(timeout)
+        event = self._left.pop(0)
+        if event is None:
+            raise queue.Empty
+        return event
+
+
+def test_a_watch_that_fails_again_and_again_neither_spins_nor_stops_the_rest(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(Session, "watch", fail)
+    events = Events(20, Line(b"START 15", 0.0, False), Line(b"ABOUT", 0.0, False), Ended(1e9))
+    sent: list[str] = []
+    logged: list[str] = []
+    searcher = Searcher(engine, sent.append, logged.append)  # type: ignore[arg-type]
+    session = Session(searcher, sent.append, logged.append)
+    loop = Loop(events, session, searcher, logged.append, process_started_s=0.0, ready_s=0.0)  # type: ignore[arg-type]
+    loop.run()
+    assert sent[0] == "OK" and sent[1].startswith("name=")
+    assert len(events.waits) == 23 and min(events.waits) > 0 and max(events.waits) <= 1.0
+    assert sum(events.waits) > 10, "it hardly waits"
+    assert sum("boom" in text for text in logged) == 23

@@ -5,7 +5,8 @@ import pytest
 from engine import Rule
 from protocol import replies
 from protocol.commands import Stone
-from protocol.position import BoardFault, Position, from_board
+from protocol.notation import Notation
+from protocol.position import BoardFault, from_board
 from tests.unit.protocol_fakes import Talk, move, result
 
 H8 = 7 * 15 + 7
@@ -154,7 +155,7 @@ def test_restart_forgets_the_game_and_the_tree() -> None:
 
 
 def colours(*lines: tuple[int, int, int | None], fault: str | None = None) -> tuple[str, int]:
-    position = from_board(15, 15, [Stone(a, b, owner) for a, b, owner in lines], fault)
+    position = from_board(Notation(15, 15), [Stone(a, b, owner) for a, b, owner in lines], fault)
     return "".join("bw-o"[colour] for _, colour in position.stones), position.to_move
 
 
@@ -377,14 +378,14 @@ def test_gomocup_rule_2_is_continuous_and_buries_fives() -> None:
     assert dead == {5 * 15 + x for x in range(5)} and talk.job.to_move == 0
 
 
-def test_yixin_on_a_square_does_not_move_stones_that_were_there() -> None:
+def test_yixin_reads_row_and_column_from_the_next_start_on() -> None:
     talk = started()
     talk.say("TURN 3,7")
     talk.answer(0)
     talk.say("yxshowinfo")
     assert talk.say("TURN 3,7") == ["ERROR 3,7 is taken"]
     talk.say("START 15\nTURN 3,7")
-    assert talk.job.stones == ((7 * 15 + 3, 0),)
+    assert talk.job.stones == ((3 * 15 + 7, 0),)
 
 
 def test_start_between_moves_is_no_new_game() -> None:
@@ -492,9 +493,3 @@ def test_version_is_that_of_the_package() -> None:
 
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     assert tomllib.loads(project.read_text())["project"]["version"] == __version__
-
-
-def test_position_pairs_are_inverse() -> None:
-    for rows_first in (False, True):
-        position = Position(20, 10, rows_first=rows_first)
-        assert all(position.point(*position.pair(p)) == p for p in range(200))

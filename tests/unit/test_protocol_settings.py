@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine import Rule
+from engine import EngineConfig, Rule
+from engine.timing.budget import plan
 from protocol.settings import UNTOLD_TURN_MS, Settings
 
 
@@ -88,3 +89,25 @@ def test_the_clock_starts_with_the_info_just_before_and_only_once() -> None:
     assert settings.charged_from_s(10.4) == 10.4
     settings.apply("time_left", "1", 20.0)
     assert settings.charged_from_s(29.0) == 29.0  # frozen or typed by hand in between
+
+
+KEYS = (
+    "timeout_turn", "timeout_match", "time_left", "time_increment", "max_node", "max_depth", "max_memory",
+    "hash_size", "rule", "game_type", "show_detail", "pondering",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "9" * 20, "-" + "9" * 20])
+@pytest.mark.parametrize("key", KEYS)
+def test_no_number_is_too_much_for_what_comes_after(key: str, value: str) -> None:
+    settings = Settings()
+    settings.apply("timeout_turn", "5000", 0.0)
+    settings.apply("time_left", "60000", 0.0)
+    settings.apply(key, value, 0.0)
+    settings.used(1.0)
+    for elapsed_s in (0.0, 10.0):
+        budget = plan(settings.limits(elapsed_s), 10, 225, 80)
+        assert 0 <= budget.soft_s <= budget.hard_s <= budget.answer_s
+    memory = settings.memory()
+    assert memory is None or EngineConfig(memory_bytes=memory).memory_bytes == memory
+    assert settings.rule("gomocup") in Rule and settings.rule("yixin") in Rule

@@ -279,3 +279,27 @@ def test_tactics_command_counts_by_theme(tmp_path, capsys: pytest.CaptureFixture
         suite.write_text(json.dumps(tactics[0]) + "\n" + json.dumps(wrong))
         assert main(run) == 1
         assert "line 2" in capsys.readouterr().err
+
+
+def test_a_win_is_told_with_its_first_move_however_early_the_call_was_stopped() -> None:
+    # Long enough that the stop comes between the proof and its line; the tables are too small to remember it.
+    moves = "b1 a2 a3 c3 e1 f3 d2 b2 g3 f4 f1 a1 a5 g2 e5 a4 a6 g6 c5 i6"
+    board = Board(11, 11, 1)
+    for point in parse_moves(moves, 11, 11):
+        board.place(point)
+    whole = Solver(4).solve(board, "vcf", None, 1_000_000)
+    assert whole.verdict == Verdict.WIN and len(whole.line) == whole.distance
+    cut_short = 0
+    for asked in range(8):
+        left = asked
+
+        def stop() -> bool:
+            nonlocal left
+            left -= 1
+            return left < 0
+
+        solution = Solver(4).solve(board, "vcf", None, 1_000_000, stop)
+        if solution.verdict == Verdict.WIN:
+            cut_short += len(solution.line) < solution.distance
+            assert solution.line and solution.line[0] == whole.line[0]
+    assert cut_short > 0, "no call was stopped in time"

@@ -7,9 +7,11 @@ import pytest
 
 from engine.evaluator.onnx import OnnxEvaluator
 from engine.rules._board import Board
-from training import bootstrap
-from training.bootstrap import play_game, play_shards, tactical_logits
-from training.records import End, Flag, read_shard
+from training import bootstrap as command
+from training.data.records import End, Flag
+from training.data.shards import read_shard
+from training.play import bootstrap
+from training.play.bootstrap import play_game, play_shards, tactical_logits
 
 
 def best(stones: list[tuple[int, int]], to_move: int, rule: int = 0) -> int:
@@ -68,7 +70,7 @@ def test_shards_are_made_once(tmp_path, monkeypatch):
 def test_the_command_makes_a_net_that_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bootstrap, "GAMES_PER_SHARD", 10)
     arguments = "--name t --games 10 --batches 2 --blocks 1 --channels 8 --solver-nodes 0 --device cpu"
-    assert bootstrap.main([*arguments.split(), "--run-dir", str(tmp_path)]) == 0
+    assert command.main([*arguments.split(), "--run-dir", str(tmp_path)]) == 0
     net = OnnxEvaluator(tmp_path / "t.int8.onnx")
     assert net.metadata["training_steps"] == "2"
     assert net.metadata["games"] == "10"

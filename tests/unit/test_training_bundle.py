@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.test_training_learner import CONFIG, learner_at
-from training.bundle import BundleError, main, pack, unpack
-from training.learner import Learner
-from training.records import list_shards, write_shard
+from training.bundle import main
+from training.data.shards import list_shards, write_shard
+from training.learn.learner import Learner
+from training.run.bundle import BundleError, pack, unpack
 
 
 @pytest.fixture

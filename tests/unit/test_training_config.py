@@ -2,7 +2,8 @@
 
 import pytest
 
-from training.config import ConfigError, LearnerConfig, NetConfig, from_mapping, to_mapping
+from training.settings.schema import LearnerConfig, NetConfig
+from training.settings.values import ConfigError, from_mapping, to_mapping
 
 
 def test_round_trip():

@@ -10,18 +10,12 @@ import torch
 
 from engine.evaluator.onnx import OnnxEvaluator
 from tests.unit.training_games import random_planes
-from training.config import NetConfig
-from training.export import (
-    ExportError,
-    Origin,
-    Tolerances,
-    compare,
-    export_net,
-    weights_digest,
-)
-from training.graph import build
-from training.network import Network
-from training.quantise import STEM_LEVELS, WEIGHT_LEVELS, Range, calibrate, round_convolution
+from training.export.card import Origin
+from training.export.export import ExportError, Tolerances, compare, export_net, weights_digest
+from training.export.graph import build
+from training.export.quantise import STEM_LEVELS, WEIGHT_LEVELS, Range, calibrate, round_convolution
+from training.net.network import Network
+from training.settings.schema import NetConfig
 
 CONFIG = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 ORIGIN = Origin(

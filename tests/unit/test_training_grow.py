@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.unit.training_games import random_planes
-from training.config import NetConfig
-from training.grow import grow, placement
-from training.network import Network
+from training.net.grow import grow, placement
+from training.net.network import Network
+from training.settings.schema import NetConfig
 
 SMALL = {"channels": 16, "policy_channels": 8, "value_channels": 8, "value_hidden": 16}
 

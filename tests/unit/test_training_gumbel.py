@@ -10,7 +10,8 @@ import pytest
 from engine.rules._board import Board
 from engine.search._tree import IDLE, LEAF, PROVEN_NONE, Tree, gather, scatter
 from engine.search.params import SearchParams
-from training.gumbel import GumbelParams, GumbelRoot, improved_policy, phases, v_mix
+from training.play.gumbel import GumbelRoot, improved_policy, phases, v_mix
+from training.settings.schema import GumbelParams
 
 NAN = float("nan")
 

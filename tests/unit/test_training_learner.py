@@ -10,11 +10,13 @@ import pytest
 import torch
 
 from tests.unit.training_games import random_game
-from training import checkpoint
-from training.config import ConfigError, LearnerConfig, LossConfig, NetConfig
-from training.learner import Learner, load_averaged
-from training.records import End, Flag, GameBuilder, write_shard
+from training.data.records import End, Flag, GameBuilder
+from training.data.shards import write_shard
+from training.learn import checkpoint
+from training.learn.learner import Learner, load_averaged
 from training.selfplay import parse_share
+from training.settings.schema import LearnerConfig, LossConfig, NetConfig
+from training.settings.values import ConfigError
 
 NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 CONFIG = LearnerConfig(net=NET, batch=16, total_batches=100, warmup=5, window_min=100, bf16=False, seed=3)
@@ -237,7 +239,7 @@ def test_checkpoints_of_other_planes_or_nets_are_refused(tmp_path, monkeypatch):
     learner.save()
     with pytest.raises(checkpoint.CheckpointError, match="the settings ask for"):
         Learner(replace(CONFIG, net=NetConfig(blocks=1, channels=16)), tmp_path, "cpu").load()
-    monkeypatch.setattr("training.learner.FEATURE_VERSION", 99)
+    monkeypatch.setattr("training.learn.learner.FEATURE_VERSION", 99)
     with pytest.raises(checkpoint.CheckpointError, match="feature version 1"):
         Learner(CONFIG, tmp_path, "cpu").load()
 

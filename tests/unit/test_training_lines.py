@@ -15,13 +15,14 @@ from engine.evaluator.onnx import OnnxEvaluator
 from engine.rules._board import Board
 from tests.reference.lines import digits_of, side_id
 from tests.unit.training_games import random_planes
-from training.config import ConfigError, NetConfig
-from training.export import MARGIN, ExportError, Tolerances, export_net
-from training.graph import line_weights
-from training.grow import grow
-from training.lines import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
-from training.network import Network, pool
-from training.quantise import LOAD, Levels, calibrate_lines, lane_load, usual_pool
+from training.export.export import MARGIN, ExportError, Tolerances, export_net
+from training.export.graph import line_weights
+from training.export.quantise import LOAD, Levels, calibrate_lines, lane_load, usual_pool
+from training.net.grow import grow
+from training.net.line_stem import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
+from training.net.network import Network, pool
+from training.settings.schema import NetConfig
+from training.settings.values import ConfigError
 
 CONFIG = NetConfig(
     kind="lines", blocks=2, channels=16, line_hidden=24, policy_channels=8, value_channels=8, value_hidden=16

@@ -7,9 +7,9 @@ import torch
 
 from engine.encoding import encode
 from engine.rules._board import Board
-from training.config import LossConfig
-from training.losses import Targets, compute, playable, policy_cross_entropy
-from training.network import Heads
+from training.learn.losses import Targets, compute, playable, policy_cross_entropy
+from training.net.network import Heads
+from training.settings.schema import LossConfig
 
 ALL = torch.ones(1, 4, dtype=torch.bool)
 

@@ -11,19 +11,23 @@ import pytest
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
-from training._rollouts import rollout_move
 from training.balance import main as balance_main
-from training.brainproc import BrainLimits
-from training.elo import Sprt, elo_of, estimate, rate, score_of
-from training.match import MatchConfig, main, run_match
-from training.openings import OpeningError, random_opening, read_openings, turned
-from training.referee import play_game
+from training.match import main
+from training.measure import balance
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
+from training.measure.match import MatchConfig, run_match
+from training.measure.referee import play_game
+from training.play._rollouts import rollout_move
+from training.play.openings import OpeningError, random_opening, read_openings, turned
 
 BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
 
 
 class Scripted:
     """Plays given points in order."""
+
+    last_ms = None
 
     def __init__(self, *points: int) -> None:
         self.points = list(points)
@@ -101,7 +105,7 @@ def test_pairs_share_an_opening_and_swap_colours():
     games = []
     config = MatchConfig(a="random", b="random", limits=(limits, limits), games=8, width=9, height=9, seed=5)
     result = run_match(config, lambda _, game: games.append(game))
-    assert [len(pair) for pair in result.pairs] == [2, 2, 2, 2]
+    assert [len(pair) for pair in result.pairs.values()] == [2, 2, 2, 2]
     for i in range(0, 8, 2):
         assert games[i].points[:4] == games[i + 1].points[:4] and games[i].names == games[i + 1].names[::-1]
     assert len({tuple(game.points[:4]) for game in games}) == 4
@@ -195,6 +199,53 @@ def test_balanced_openings_are_what_matches_read(tmp_path, capsys):
     assert len(set(found)) == 3 and all(len(points) == 4 for points in found)
     assert balance_main([*small, "--most", "2"]) == 2 and "most" in capsys.readouterr().err
     assert read_openings(file, 9, 9, 0) == found, "and nothing was changed"
+
+
+SMALL_LIST = [
+    "--size", "9", "--simulations", "60", "--net", "uniform", "--stones", "3-5", "--spread", "2",
+    "--seed", "5",
+]  # fmt: skip
+
+
+def test_a_list_of_openings_does_not_depend_on_workers_or_on_stops(tmp_path, capsys, monkeypatch):
+    whole, pieces, shared = (tmp_path / name for name in ("whole.txt", "pieces.txt", "shared.txt"))
+    assert balance_main([*SMALL_LIST, "--out", str(whole), "--count", "8"]) == 0
+    assert balance_main([*SMALL_LIST, "--out", str(shared), "--count", "8", "--workers", "2"]) == 0
+    assert shared.read_bytes() == whole.read_bytes()
+
+    taken = balance.OpeningList.take
+
+    def stop_after_three(self, index, points):
+        if len(self.found) == 3:
+            raise KeyboardInterrupt
+        return taken(self, index, points)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(balance.OpeningList, "take", stop_after_three)
+        assert balance_main([*SMALL_LIST, "--out", str(pieces), "--count", "8"]) == 1
+    assert len(read_openings(pieces, 9, 9, 0)) == 3
+    assert balance_main([*SMALL_LIST, "--out", str(pieces), "--count", "8", "--most", "0.2"]) == 2
+    assert "other settings" in capsys.readouterr().err
+    assert balance_main([*SMALL_LIST, "--out", str(pieces), "--count", "8"]) == 0
+    assert pieces.read_bytes() == whole.read_bytes() and not list(tmp_path.glob("*.progress"))
+
+
+def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
+    # Two stones within one cell of the centre: few openings, so that repeats are certain to be drawn.
+    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "2", "--spread", "1"]
+    out = tmp_path / "few.txt"
+    assert balance_main([*few, "--out", str(out), "--count", "8", "--most", "1", "--halves"]) == 0
+    found = [
+        points
+        for half in ("fit", "final")
+        for points in read_openings(tmp_path / f"few-{half}.txt", 9, 9, 0)
+    ]
+    assert len(found) == 8 and not out.exists()
+    assert len({balance.canonical(points, 9, 9) for points in found}) == 8
+    mirrored = [tuple(p // 9 * 9 + 8 - p % 9 for p in points) for points in found]
+    assert {balance.canonical(points, 9, 9) for points in mirrored} == {
+        balance.canonical(points, 9, 9) for points in found
+    }
 
 
 @pytest.mark.parametrize("side", [15, 20])

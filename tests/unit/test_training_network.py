@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from tests.unit.training_games import random_planes
-from training.config import NetConfig
-from training.network import Network, choose_device, computes_in_bf16, parameter_groups, pool
+from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups, pool
+from training.settings.schema import NetConfig
 
 SMALL = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 

@@ -5,8 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from training import records
-from training.records import End, Flag, GameBuilder, RecordError, read_shard, write_shard
+from training.data import records, shards
+from training.data.records import End, Flag, GameBuilder
+from training.data.shards import RecordError, read_shard, write_shard
 
 
 def random_game(seed: int, length: int = 30, entries: int = 12) -> records.GameRecord:
@@ -38,7 +39,7 @@ def test_round_trip_is_exact(tmp_path):
     back = read_shard(tmp_path / "a.shard")
     assert len(back) == len(games)
     assert all(same(a, b) for a, b in zip(games, back, strict=True))
-    assert records.read_header(tmp_path / "a.shard")["positions"] == sum(g.positions for g in games)
+    assert shards.read_header(tmp_path / "a.shard")["positions"] == sum(g.positions for g in games)
 
 
 def test_policy_target_survives_within_quantisation():
@@ -97,22 +98,22 @@ def test_damage_is_reported_and_skipped(tmp_path):
     (tmp_path / "e.shard").write_bytes(b"")
     (tmp_path / ".f.shard.1.tmp").write_bytes(b"half")
     reports: list[RecordError] = []
-    paths = records.list_shards(tmp_path)
+    paths = shards.list_shards(tmp_path)
     assert [p.name for p in paths] == [f"{n}.shard" for n in "abcde"]
-    good = [path.stem for path, _ in records.read_shards([*paths, tmp_path / "gone.shard"], reports.append)]
+    good = [path.stem for path, _ in shards.read_shards([*paths, tmp_path / "gone.shard"], reports.append)]
     assert good == ["a", "d"]
     assert len(reports) == 4
     assert all(name in str(r) for name, r in zip(("b.", "c.", "e.", "gone."), reports, strict=True))
 
 
 def test_another_feature_version_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "FEATURE_VERSION", 99)
+    monkeypatch.setattr(shards, "FEATURE_VERSION", 99)
     write_shard(tmp_path / "a.shard", [random_game(1)])
     monkeypatch.undo()
     with pytest.raises(RecordError, match="feature version 99"):
         read_shard(tmp_path / "a.shard")
     with pytest.raises(RecordError, match="feature version 99"):
-        records.read_header(tmp_path / "a.shard")
+        shards.read_header(tmp_path / "a.shard")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):

@@ -8,13 +8,16 @@ import re
 
 import pytest
 
-from training import gate, selfplay
-from training.arena import ArenaResult
-from training.charts import Line, line_chart, ticks
-from training.config import ConfigError, to_mapping
-from training.report import make_report
-from training.run_config import PRESETS, EvaluationConfig, RunConfig, make_config, read_stored, store_config
-from training.runlog import Display, RunLog
+from training import selfplay
+from training.measure import gate
+from training.measure.arena import ArenaResult
+from training.run.charts import Line, line_chart, ticks
+from training.run.display import Display
+from training.run.log import RunLog
+from training.run.report import make_report
+from training.settings.resolve import PRESETS, make_config, read_stored, store_config
+from training.settings.schema import EvaluationConfig, RunConfig
+from training.settings.values import ConfigError, to_mapping
 
 
 def test_presets_and_overrides():

@@ -10,12 +10,14 @@ import pytest
 from engine.rules._board import EMPTY, Board
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
-from training.arena import ArenaPlayer, ArenaSpec, play_arena
-from training.batch import Batch
-from training.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
-from training.game import OpeningConfig, PlayConfig
-from training.records import DRAW, End, Flag, GameRecord, list_shards, read_shard
-from training.worker import Journal, Mix, SelfPlay, read_journal, recover_journals
+from training.data.journal import Journal, read_journal, recover_journals
+from training.data.records import DRAW, End, Flag, GameRecord
+from training.data.shards import list_shards, read_shard
+from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.play.batch import LeafBatch
+from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
+from training.play.groups import GameGroups
+from training.settings.schema import Mix, OpeningConfig, PlayConfig
 
 QUICK = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
@@ -24,7 +26,7 @@ ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
 def games_of(
     seed: int, positions: int, sizes=((9, 9, 1.0),), rules=ALL_RULES, config=QUICK, net="tactical", games=8
 ) -> list[GameRecord]:
-    play = SelfPlay(config, games, seed)
+    play = GameGroups(config, games, seed)
     play.use(load_evaluator(net))
     play.play(Mix(sizes, rules), positions, lambda: False)
     return play.finished
@@ -143,7 +145,7 @@ def test_same_seed_same_games_other_seed_other_games():
 
 def test_stopping_and_going_on_changes_nothing():
     whole = games_of(5, 600)
-    play = SelfPlay(QUICK, 8, 5)
+    play = GameGroups(QUICK, 8, 5)
     play.use(HandMadeEvaluator("tactical"))
     for _ in range(3):
         play.play(Mix(((9, 9, 1.0),), ALL_RULES), 190, lambda: False)
@@ -179,7 +181,7 @@ class Lopsided(HandMadeEvaluator):
 
 
 def test_lopsided_openings_are_rejected_but_not_for_ever():
-    play = SelfPlay(PlayConfig(simulations=8, opening=OpeningConfig(tries=3)), 4, 1)
+    play = GameGroups(PlayConfig(simulations=8, opening=OpeningConfig(tries=3)), 4, 1)
     play.use(Lopsided("tactical"))
     counters = play.play(Mix(((9, 9, 1.0),), ((0, 1.0),)), 300, lambda: False)
     assert counters.games > 2
@@ -192,7 +194,7 @@ def test_lopsided_openings_are_rejected_but_not_for_ever():
 
 def test_proven_subtrees_keep_batches_full():
     """Simulations that end without the net are followed by others in the same step."""
-    play = SelfPlay(QUICK, 16, 1)
+    play = GameGroups(QUICK, 16, 1)
     play.use(HandMadeEvaluator("tactical"))
     counters = play.play(Mix(((9, 9, 1.0),), ((0, 1.0),)), 600, lambda: False)
     assert counters.evaluations < counters.simulations
@@ -217,7 +219,7 @@ def test_a_journal_survives_a_kill(tmp_path):
 
 
 def test_a_journal_beside_its_shard_is_not_counted_twice(tmp_path):
-    from training.records import write_shard
+    from training.data.shards import write_shard
 
     games = games_of(1, 300)[:2]
     journal = Journal(tmp_path / "000001-00.journal")
@@ -230,8 +232,8 @@ def test_a_journal_beside_its_shard_is_not_counted_twice(tmp_path):
 
 def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
     torch = pytest.importorskip("torch")
-    from training.config import NetConfig
-    from training.network import Network
+    from training.net.network import Network
+    from training.settings.schema import NetConfig
 
     network = Network(NetConfig(blocks=1, channels=8))
     save_weights(network, tmp_path / "x.pt", "x-1")
@@ -273,4 +275,4 @@ def test_halves_of_an_arena_make_the_whole():
 
 
 def test_a_batch_without_wishes_does_nothing():
-    assert Batch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0
+    assert LeafBatch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0

@@ -9,9 +9,10 @@ from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
 from engine.rules.geometry import symmetries, symmetry_permutation
 from tests.unit.training_games import random_game
-from training.config import LearnerConfig
-from training.records import DRAW, End, Flag, GameBuilder, write_shard
-from training.window import Chunk, Window, assemble
+from training.data.records import DRAW, End, Flag, GameBuilder
+from training.data.shards import write_shard
+from training.data.window import Chunk, Window, assemble
+from training.settings.schema import LearnerConfig
 
 CONFIG = LearnerConfig(window_min=50, window_share=0.5)
 

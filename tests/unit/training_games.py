@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
-from training.records import DRAW, End, Flag, GameBuilder, GameRecord
+from training.data.records import DRAW, End, Flag, GameBuilder, GameRecord
 
 
 def random_game(seed: int, side: int = 9, rule: int = 0, height: int | None = None) -> GameRecord:

@@ -1,0 +1,167 @@
+"""The engine processes of all pages: a bounded number, each ended with its page.
+
+An engine is a process of its own, so that it uses a core of its own, gives its memory back when it ends, and
+takes neither server nor game with it should it ever fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+MAX_QUEUE = 64
+"""Requests that wait for an engine; one that takes none any more is ended."""
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+ENGINE_ARGUMENT = "--board-engine"
+"""First argument that makes the packed program an engine process."""
+
+
+class Owner(Protocol):
+    """A page as the crew knows it."""
+
+    @property
+    def idle_since_s(self) -> float | None:
+        """Since when neither somebody sees the page nor its engine thinks, on the loop's clock."""
+
+    def dismissed(self) -> None:
+        """The engine of the page was given to another one."""
+
+
+class EngineProcess:
+    """One engine process, as the server's event loop sees it."""
+
+    def __init__(
+        self, command: list[str], on_line: Callable[[str], None], on_end: Callable[[], None]
+    ) -> None:
+        """Start it.
+
+        Args:
+            command: what to run.
+            on_line, on_end: called in the event loop: for each answer; once, if it ends by itself.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._on_line, self._on_end = on_line, on_end
+        self._ended = False
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        options: dict[str, object] = {"start_new_session": True}  # Ctrl-C is for the server
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+            options = {"creationflags": flags}
+        self._process = subprocess.Popen(  # type: ignore[call-overload]
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            cwd=Path(__file__).resolve().parents[1], env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+            **options,
+        )  # fmt: skip
+        self.pid: int = self._process.pid
+        threading.Thread(target=self._read, name="engine-answers", daemon=True).start()
+        threading.Thread(target=self._write, name="engine-requests", daemon=True).start()
+
+    def send(self, line: bytes) -> None:
+        """Give it a request."""
+        if self._queue.qsize() >= MAX_QUEUE:
+            self._process.kill()  # it does not listen any more
+        else:
+            self._queue.put(line)
+
+    def end(self) -> None:
+        """End it at once; nothing is reported any more."""
+        self._ended = True
+        self._queue.put(None)
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError), stream:
+            rest = b""
+            while chunk := stream.read(1 << 16):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._call(self._heard, line.decode("utf-8", "replace"))
+        self._process.wait()
+        self._queue.put(None)
+        self._call(self._gone)
+
+    def _write(self) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError), stream:
+            while (line := self._queue.get()) is not None:
+                stream.write(line)
+
+    def _call(self, function: Callable[..., None], *arguments: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _heard(self, line: str) -> None:
+        if not self._ended:
+            self._on_line(line)
+
+    def _gone(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._on_end()
+
+
+class Crew:
+    """Gives engines to pages."""
+
+    def __init__(self, most: int, settings: list[str]) -> None:
+        """Allow so many engines at once, with these settings (KEY=VALUE)."""
+        self.most = most
+        self._settings = settings
+        self._engines: dict[Owner, EngineProcess] = {}
+
+    @property
+    def command(self) -> list[str]:
+        """What starts an engine process."""
+        if getattr(sys, "frozen", False):
+            return [sys.executable, ENGINE_ARGUMENT, *self._settings]
+        return [sys.executable, "-m", "board.worker", *self._settings]
+
+    def hire(
+        self, owner: Owner, on_line: Callable[[str], None], on_end: Callable[[], None]
+    ) -> EngineProcess | None:
+        """Return a new engine for a page; None while all are in use.
+
+        Where all are taken, the page that nobody has looked at for the longest time loses its engine.
+
+        Raises:
+            OSError: no process can be started.
+        """
+        if len(self._engines) >= self.most:
+            idle = [(since, o) for o in self._engines if (since := o.idle_since_s) is not None]
+            if not idle:
+                return None
+            longest = min(idle, key=lambda pair: pair[0])[1]
+            self.release(longest)
+            longest.dismissed()
+        engine = EngineProcess(self.command, on_line, on_end)
+        self._engines[owner] = engine
+        return engine
+
+    def release(self, owner: Owner) -> None:
+        """End the engine of a page, if it has one."""
+        engine = self._engines.pop(owner, None)
+        if engine is not None:
+            engine.end()
+
+    def close(self) -> None:
+        """End all engines."""
+        for owner in list(self._engines):
+            self.release(owner)
+
+    def __len__(self) -> int:
+        return len(self._engines)

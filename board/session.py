@@ -1,0 +1,196 @@
+"""One page: its requests, its engine, what is sent to it. The page keeps the game; nothing stays here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from board import files, messages
+from board.crew import Crew, EngineProcess
+from board.messages import (
+    Analyse,
+    AnswerSwap2,
+    EngineRequest,
+    Look,
+    MessageError,
+    Open,
+    Position,
+    Request,
+    Review,
+    Save,
+    Stop,
+    Think,
+    answer,
+)
+from board.position import facts
+from engine.errors import PositionError
+
+MAX_WAITING = 400
+"""Answers that wait for a page which does not read them; then it is cut off (derived: a review of a full
+board has 484, sent over minutes)."""
+LIVE = '{"type":"analysis"'
+"""Beginning of the answers of which only the newest counts."""
+LOST = "The engine stopped unexpectedly. Your game is kept; the next move starts the engine again."
+
+
+class TooSlow(Exception):
+    """The page reads its answers too slowly."""
+
+
+class Session:
+    """Answers the requests of one page."""
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        self._engine: EngineProcess | None = None
+        self._current: EngineRequest | None = None
+        self._waiting: deque[str] = deque()
+        self._newest: str | None = None
+        self._ready = asyncio.Event()
+        self._overrun = False
+        self._hidden_s: float | None = None
+
+    # --- what the crew asks ---------------------------------------------------------------------------------
+
+    @property
+    def idle_since_s(self) -> float | None:
+        """Since when the engine is not needed; None while it is."""
+        return None if self._current is not None else self._hidden_s
+
+    def dismissed(self) -> None:
+        """Remember that the engine is gone; the next request asks for another."""
+        self._engine = None
+
+    # --- requests -------------------------------------------------------------------------------------------
+
+    async def receive(self, text: str | bytes) -> None:
+        """Answer one message of the page; never raises for what the page sent."""
+        try:
+            request = messages.parse_request(text)
+        except MessageError as error:
+            self._say(answer("refused", error.id, text=str(error)))
+            return
+        try:
+            await self._answer(request)
+        except PositionError as error:
+            self._say(answer("refused", request.id, text=str(error)))
+
+    async def _answer(self, request: Request) -> None:
+        match request:
+            case Position():
+                self._say(answer("position", request.id, **facts(request.game, swap2=request.swap2)))
+            case Look():
+                self._look(request.visible)
+            case Open():
+                opened = await asyncio.to_thread(files.opened, request)
+                self._say(answer("opened", request.id, **opened))
+            case Save():
+                text = await asyncio.to_thread(files.saved, request)
+                self._say(answer("saved", request.id, text=text))
+            case Stop():
+                self._stop()
+            case Think() | AnswerSwap2() | Analyse() | Review():
+                self._ask(request)
+
+    def _look(self, visible: bool) -> None:
+        self._hidden_s = None if visible else asyncio.get_running_loop().time()
+        if not visible and isinstance(self._current, Analyse):
+            self._stop()
+        elif visible:
+            self.prepare()
+
+    def _stop(self) -> None:
+        if self._engine is not None and self._current is not None:
+            self._engine.send(messages.to_line(Stop(0)))
+        self._current = None
+        self._newest = None
+
+    def _ask(self, request: EngineRequest) -> None:
+        self._newest = None
+        self._current = None
+        if not self.prepare():
+            text = (
+                f"All {self._crew.most} engines are at work in other windows. Close one of these pages, or "
+                "start the program with more: --engines N."
+            )
+            self._say(answer("busy", request.id, text=text))
+            return
+        assert self._engine is not None
+        self._current = request
+        self._engine.send(messages.to_line(request))
+
+    def prepare(self) -> bool:
+        """Make sure that there is an engine, so that no question waits for its start; False: none is free."""
+        if self._engine is not None:
+            return True
+        try:
+            self._engine = self._crew.hire(self, self._heard, self._lost)
+        except OSError as error:
+            self._say(answer("lost", 0, text=f"The engine cannot be started: {error.strerror}."))
+        return self._engine is not None
+
+    # --- answers of the engine ------------------------------------------------------------------------------
+
+    def _heard(self, line: str) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return
+        kind, id = message.get("type"), message.get("id")
+        if kind == "broken":
+            self._crew.release(self)
+            self._engine = self._current = None
+        elif kind in ("ready", "trouble"):
+            pass
+        elif self._current is None or id != self._current.id:
+            return
+        elif kind in ("idle", "move", "swap2", "reviewed", "refused"):
+            self._current = None if kind == "idle" else self._current
+        if kind != "idle":
+            self._say(line)
+
+    def _lost(self) -> None:
+        id = 0 if self._current is None else self._current.id
+        self._crew.release(self)
+        self._engine = self._current = None
+        self._say(answer("lost", id, text=LOST))
+
+    # --- to the page ----------------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        if text.startswith(LIVE):
+            self._newest = text
+        else:
+            if self._newest is not None:  # keeps its place in the order
+                self._waiting.append(self._newest)
+                self._newest = None
+            self._waiting.append(text)
+        self._overrun = self._overrun or len(self._waiting) > MAX_WAITING
+        self._ready.set()
+
+    async def send_all(self, send: Callable[[str], Awaitable[None]]) -> None:
+        """Send answers as they come, until cancelled.
+
+        Raises:
+            TooSlow: the page does not read them.
+        """
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            while self._waiting or self._newest is not None:
+                if self._overrun:
+                    raise TooSlow
+                if self._waiting:
+                    text = self._waiting.popleft()
+                else:
+                    text, self._newest = self._newest or "", None
+                await send(text)
+
+    def close(self) -> None:
+        """End the engine of the page."""
+        self._crew.release(self)
+        self._engine = self._current = None
+
+

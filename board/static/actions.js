@@ -1,0 +1,249 @@
+// What a person can do on the page. Each action ends with `app.changed()`.
+
+import { $ } from "./dom.js";
+import { COLOURS, pointName } from "./names.js";
+import { notice } from "./notices.js";
+import { SHOWS } from "./overlay.js";
+
+export class Actions {
+  constructor(app) {
+    this.app = app;
+  }
+
+  // --- moves ------------------------------------------------------------------------------------------------
+
+  // A click on a point: a move of the side to move, if a person may make it.
+  point(point) {
+    const { app } = this;
+    const { game, table } = app;
+    const node = game.current;
+    app.stopShow();
+    if (game.taken.has(point)) return;
+    if (game.ended) return notice(`${game.ended.text} Start a new game, or take moves back.`, { key: "move" });
+    const { facts } = node;
+    if (facts?.over) return notice(`${facts.result} Start a new game, or walk back.`, { key: "move" });
+    const reason = facts?.forbidden[point];
+    const name = pointName(point, game.width);
+    if (reason) return notice(`${name} is forbidden to black: ${reason}.`, { key: "move" });
+    if (table.isDue(game)) return notice("It is the engine's turn. Undo, or change the players, to play here yourself.", { key: "move" });
+    if (table.opening && !this.mayOpen(facts)) return undefined;
+    this.put(point, performance.now() - table.since);
+  }
+
+  // In swap2: whether a stone may be put now; a sixth stone takes white.
+  mayOpen(facts) {
+    if (!facts?.opening) return false; // the question is on its way
+    if (facts.opening.may_choose && this.app.game.current.ply === 5) this.takeColour(1);
+    return true;
+  }
+
+  put(point, ms) {
+    const { app } = this;
+    const { game, table } = app;
+    const clocks = table.clocksAfter(game, game.current.ply % 2);
+    const node = game.play(point, ms);
+    node.clocks = clocks;
+    if (table.opening) game.opening = node.ply;
+    table.forced = null;
+    table.paused = false;
+    table.turn(node);
+    app.hint = null;
+    app.changed();
+  }
+
+  takeColour(colour) {
+    const { app } = this;
+    const { game, table } = app;
+    const chooser = game.current.facts?.opening?.chooser ?? 0;
+    if (colour !== chooser) table.exchange();
+    table.opening = false;
+    game.opening = game.current.ply;
+    game.names = [0, 1].map((side) => table.recordName(side));
+    table.turn(game.current);
+    const who = table.seats[colour] === "person" ? "You take" : "The engine takes";
+    notice(`${who} ${COLOURS[colour].toLowerCase()}.`, { key: "opening" });
+    app.changed();
+  }
+
+  // The engine has answered the question that was put at `node`.
+  engineSaid(message, node) {
+    const { app } = this;
+    const { game, table } = app;
+    if (game.current !== node) return;
+    if (message.type === "analysis") {
+      app.analysis.take(message, node);
+      app.drawThinking();
+    } else if (message.type === "move") {
+      app.engine.forget();
+      this.put(message.point, message.ms);
+    } else if (message.type === "swap2") {
+      app.engine.forget();
+      this.answerSwap2(message, node);
+    } else {
+      app.failed(message);
+    }
+  }
+
+  answerSwap2(message, node) {
+    if (node.facts.opening.may_choose) {
+      this.takeColour(message.swap ? 0 : 1);
+      if (!message.swap) this.put(message.points[0], 0);
+      return;
+    }
+    for (const point of message.points) this.put(point, 0);
+  }
+
+  undo() {
+    const { app } = this;
+    const { game, table } = app;
+    const from = game.current;
+    app.stopShow();
+    if (!from.parent) return notice("There is nothing to take back.", { key: "move" });
+    if (from.children.length) return this.back();
+    if (!table.opening && from.ply <= game.opening) return notice("The opening stays; start a new game instead.", { key: "move" });
+    let gone = from;
+    const persons = table.seats.includes("person") && table.seats.includes("engine") && !table.opening;
+    while (persons && gone.parent.parent && gone.parent.ply > game.opening && table.seats[gone.colour] === "engine") gone = gone.parent;
+    game.ended = null;
+    const to = gone.parent;
+    game.remove(gone);
+    if (table.opening) game.opening = to.ply;
+    table.paused = table.watching;
+    table.forced = null;
+    table.turn(to);
+    app.changed();
+  }
+
+  // Space: the engine moves for whoever is to move; while two engines play: pause and go on.
+  engine() {
+    const { app } = this;
+    const { game, table } = app;
+    app.stopShow();
+    if (game.current.facts?.over || game.ended) return notice("The game is over.", { key: "move" });
+    app.review.stop();
+    if (table.watching && !table.paused && !game.current.children.length) {
+      table.paused = true;
+    } else if (table.watching) {
+      this.last(false);
+      table.paused = false;
+    } else {
+      table.forced = game.current;
+    }
+    table.turn(game.current);
+    app.changed();
+  }
+
+  hint() {
+    const { app } = this;
+    if (app.game.current.facts?.over || app.table.isDue(app.game)) return;
+    app.hint = { node: app.game.current, point: null };
+    app.changed();
+  }
+
+  // --- walking ----------------------------------------------------------------------------------------------
+
+  go(node) {
+    const { app } = this;
+    app.stopShow();
+    app.table.forced = null;
+    app.game.current = node;
+    app.table.turn(node);
+    app.hint = null;
+    app.changed();
+  }
+
+  back() {
+    const { parent } = this.app.game.current;
+    if (parent) this.go(parent);
+  }
+
+  next() {
+    const [child] = this.app.game.current.children;
+    if (child) this.go(child);
+  }
+
+  first() {
+    this.go(this.app.game.root);
+  }
+
+  last() {
+    let at = this.app.game.current;
+    while (at.children.length) [at] = at.children;
+    this.go(at);
+  }
+
+  sibling(step) {
+    const node = this.app.game.current;
+    const family = node.parent?.children ?? [];
+    const other = family[family.indexOf(node) + step];
+    if (other) this.go(other);
+  }
+
+  previousVariation() {
+    this.sibling(-1);
+  }
+
+  nextVariation() {
+    this.sibling(1);
+  }
+
+  promote() {
+    this.app.game.promote(this.app.game.current);
+    this.app.changed();
+  }
+
+  removeVariation() {
+    let node = this.app.game.current;
+    while (node.parent && node.parent.children[0] === node) node = node.parent;
+    this.app.game.remove(node);
+    this.go(this.app.game.current);
+  }
+
+  // --- looks ------------------------------------------------------------------------------------------------
+
+  analyse() {
+    const { app } = this;
+    app.settings.analyse = !app.settings.analyse;
+    if (!app.settings.analyse) app.analysis.clear();
+    app.changed();
+  }
+
+  show() {
+    const { settings } = this.app;
+    settings.show = SHOWS[(SHOWS.indexOf(settings.show) + 1) % SHOWS.length];
+    this.app.changed();
+  }
+
+  numbers() {
+    this.app.settings.numbers = !this.app.settings.numbers;
+    this.app.changed();
+  }
+
+  theme() {
+    const { settings } = this.app;
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = settings.theme ?? (dark ? "dark" : "light");
+    settings.theme = now === "dark" ? "light" : "dark";
+    this.app.changed();
+  }
+
+  help() {
+    $("do-help").click();
+  }
+
+  // --- the keyboard's aim -----------------------------------------------------------------------------------
+
+  aim(dx, dy) {
+    const { app } = this;
+    const { width, height } = app.game;
+    const from = app.aimed ?? Math.floor(height / 2) * width + Math.floor(width / 2);
+    const x = Math.min(width - 1, Math.max(0, (from % width) + (app.aimed === null ? 0 : dx)));
+    const y = Math.min(height - 1, Math.max(0, Math.floor(from / width) + (app.aimed === null ? 0 : dy)));
+    app.aimed = y * width + x;
+    app.drawAim(app.aimed, true);
+  }
+
+  place() {
+    if (this.app.aimed !== null) this.point(this.app.aimed);
+  }
+}

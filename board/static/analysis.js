@@ -1,0 +1,137 @@
+// The live analysis: what was found, and the card that shows it.
+
+import { $, h } from "./dom.js";
+import { COLOURS, lineName, percent, pointName, short } from "./names.js";
+import { hue } from "./overlay.js";
+
+const LINES = 10;
+
+export class Analysis {
+  // on: {hover(move or null), play(move), addLine(points), playThrough(points)}
+  constructor(on) {
+    this.on = on;
+    this.found = null;
+    this.threat = null;
+    this.node = null;
+    this.rows = [];
+  }
+
+  // The request for a position; `hear` takes its answers.
+  job(game, hear) {
+    const fields = { game: game.moves(), lines: LINES };
+    return { key: JSON.stringify(["analyse", fields]), type: "analyse", fields, hear };
+  }
+
+  take(message, node) {
+    if (this.node !== node) this.clear();
+    this.node = node;
+    if (message.type === "threat") {
+      this.threat = message;
+      return;
+    }
+    this.found = message;
+    node.chances = message.wdl[0] + message.wdl[1] / 2;
+  }
+
+  clear() {
+    this.found = this.threat = this.node = null;
+  }
+
+  // What is known of a node.
+  at(node) {
+    return this.node === node ? this : { found: null, threat: null };
+  }
+
+  draw(game, running) {
+    const { found, threat } = this.at(game.current);
+    this.drawBar(found, game.current);
+    $("analysis-numbers").textContent = found
+      ? `${found.visits.toLocaleString("en")} simulations · ${short(found.speed)}/s · depth ${found.depth} (${found.depth_max})`
+      : running ? "looking …" : "";
+    this.drawWord(found, threat, game);
+    this.drawRows(found, game);
+    $("analysis-empty").hidden = Boolean(found) || running;
+  }
+
+  drawBar(found, node) {
+    const facts = node.facts;
+    let [black, draw, white] = found ? found.wdl : [0.5, 0, 0.5];
+    const known = Boolean(found) || Boolean(facts?.over);
+    if (facts?.over) [black, draw, white] = [0, 1, 2].map((who) => Number((who === 1 ? 2 : who === 2 ? 1 : 0) === facts.winner));
+    $("bar").classList.toggle("unknown", !known);
+    $("bar-black").style.flexGrow = black;
+    $("bar-draw").style.flexGrow = draw;
+    $("bar-white").style.flexGrow = white;
+    $("bar-black").textContent = known && black >= 0.08 ? `${percent(black)} %` : "";
+    $("bar-white").textContent = known && white >= 0.08 ? `${percent(white)} %` : "";
+    const say = known ? `Black wins ${percent(black)} %, draw ${percent(draw)} %, white wins ${percent(white)} %` : "Chances unknown";
+    $("bar").setAttribute("aria-label", say);
+    $("bar").title = say;
+  }
+
+  // The solver's word: a proven result, and what the opponent threatens.
+  drawWord(found, threat, game) {
+    const box = $("word");
+    const parts = [];
+    if (found && found.proven !== null) {
+      const text = found.proven === 2 ? "A draw, proven" : `${COLOURS[found.proven]} wins in ${found.distance}`;
+      parts.push(
+        h(
+          "p", { class: "proof" }, h("strong", {}, text),
+          found.pv.length > 1 && this.button("Play through", () => this.on.playThrough(found.pv)),
+          found.pv.length > 1 && this.button("Keep the line", () => this.on.addLine(found.pv)),
+        ),
+      );
+    }
+    if (threat && !(found && found.proven === threat.to_move)) {
+      const how = threat.distance === 1 ? "five at" : threat.kind === "vcf" ? `to win by fours in ${threat.distance} with` : `to win by threes and fours in ${threat.distance} with`;
+      const name = `${COLOURS[threat.colour]} threatens ${how} ${pointName(threat.line[0], game.width)}`;
+      parts.push(
+        h("p", { class: "threat", onmouseenter: () => this.on.hoverThreat(threat), onmouseleave: () => this.on.hoverThreat(null) }, h("span", {}, name)),
+      );
+    }
+    const key = JSON.stringify([found?.proven, found?.distance, found?.pv?.length, threat?.line, game.current.ply]);
+    if (key !== this.wordKey) box.replaceChildren(...parts);
+    this.wordKey = key;
+  }
+
+  button(text, run) {
+    return h("button", { type: "button", class: "link", onclick: run }, text);
+  }
+
+  // Rows are made once and rewritten, so that a hovered one stays hovered.
+  drawRows(found, game) {
+    const moves = found?.moves ?? [];
+    const best = moves[0]?.score ?? 0;
+    while (this.rows.length < moves.length) this.rows.push(this.row(this.rows.length));
+    for (const [i, row] of this.rows.entries()) {
+      const move = moves[i];
+      row.box.hidden = !move;
+      if (!move) continue;
+      row.name.textContent = pointName(move.point, game.width);
+      row.score.textContent = move.proven === null ? `${(100 * move.score).toFixed(1)} %` : move.proven === 2 ? "draw" : `${move.proven === found.to_move ? "wins" : "loses"} ${move.distance ?? ""}`;
+      row.score.style.color = `hsl(${hue(best - move.score)} var(--score))`;
+      row.visits.textContent = short(move.visits);
+      row.line.textContent = lineName(move.pv.slice(1), game.width, 14);
+    }
+    $("lines").hidden = moves.length === 0;
+  }
+
+  row(i) {
+    const row = { name: h("td", { class: "name" }), score: h("td", { class: "score" }), visits: h("td", { class: "visits" }), line: h("td", { class: "line" }) };
+    const move = () => this.found?.moves[i];
+    row.box = h(
+      "tr",
+      {
+        tabindex: 0,
+        onmouseenter: () => this.on.hover(move() ?? null), onmouseleave: () => this.on.hover(null),
+        onfocus: () => this.on.hover(move() ?? null), onblur: () => this.on.hover(null),
+        onclick: () => move() && this.on.play(move()),
+        onkeydown: (event) => { if (event.key === "Enter" && move()) this.on.play(move()); },
+      },
+      row.name, row.score, row.visits, row.line,
+    );
+    $("line-rows").append(row.box);
+    return row;
+  }
+}

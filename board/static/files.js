@@ -1,0 +1,121 @@
+// Games in and out: dropped, chosen or pasted; saved, copied.
+
+import { $ } from "./dom.js";
+import { hide, show } from "./dialogs.js";
+import { lineName } from "./names.js";
+import { clearNotice, notice } from "./notices.js";
+import { download, pngBlob, svgText } from "./picture.js";
+import { Game } from "./tree.js";
+
+const MAX_BYTES = 1 << 20; // as the server allows
+
+export function prepareFiles(app) {
+  $("do-open").addEventListener("click", () => $("file").click());
+  $("file").addEventListener("change", () => {
+    const [file] = $("file").files;
+    if (file) openFile(app, file);
+    $("file").value = "";
+  });
+  for (const kind of ["sgf", "psq"]) $(`save-${kind}`).addEventListener("click", () => save(app, kind));
+  $("do-save").addEventListener("click", () => show("save"));
+  $("do-share").addEventListener("click", () => show("share"));
+  $("copy-text").addEventListener("click", () => copyText(app));
+  $("copy-png").addEventListener("click", () => copyPng(app));
+  $("save-png").addEventListener("click", async () => download(await pngBlob(app.view.svg), fileName("png")));
+  $("save-svg").addEventListener("click", () => download(svgText(app.view.svg), fileName("svg"), "image/svg+xml"));
+  prepareDrop(app);
+  document.addEventListener("paste", (event) => {
+    if (event.target.matches?.("input, textarea")) return;
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.trim()) openText(app, text, "the clipboard");
+  });
+}
+
+function prepareDrop(app) {
+  let inside = 0;
+  const over = (change) => {
+    inside = Math.max(0, inside + change);
+    $("drop").hidden = inside === 0;
+  };
+  document.addEventListener("dragenter", (event) => { event.preventDefault(); over(1); });
+  document.addEventListener("dragleave", () => over(-1));
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over(-inside);
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file) openFile(app, file);
+  });
+}
+
+async function openFile(app, file) {
+  if (file.size > MAX_BYTES) {
+    notice(`${file.name} is too large for a game (${Math.round(file.size / 1024)} kB). Nothing was changed.`, { bad: true });
+    return;
+  }
+  openText(app, new TextDecoder("utf-8").decode(await file.arrayBuffer()), file.name);
+}
+
+export async function openText(app, text, name) {
+  const { width, height, rule } = app.game;
+  try {
+    const data = await app.link.ask("open", { text: text.slice(0, MAX_BYTES), rule, width, height });
+    const before = app.state();
+    data.current = 0;
+    const game = Game.from(data);
+    const winner = data.winner === 2 ? null : data.winner;
+    app.replaceGame(game, { seats: ["person", "person"] });
+    clearNotice("opened");
+    const result = winner === null ? "" : `, ${["black", "white"][winner]} won`;
+    notice(`${game.line().length - 1} moves from ${name}${result}.`, {
+      key: "opened",
+      action: before.game.nodes.length > 1 ? { text: "Back to the game before", run: () => app.restore(before) } : null,
+    });
+    app.actions.last();
+  } catch (error) {
+    notice(`${name} cannot be opened: ${error.message}. Your game is unchanged.`, { bad: true, key: "opened" });
+  }
+}
+
+async function save(app, kind) {
+  const { game } = app;
+  const nodes = game.flat().nodes;
+  const { width, height, rule } = game;
+  try {
+    const fields = { kind, game: { width, height, rule, moves: [] }, names: game.names, opening: 0, nodes };
+    const { text } = await app.link.ask("save", fields);
+    download(text, fileName(kind), "application/octet-stream");
+    hide("save");
+  } catch (error) {
+    notice(`The game cannot be saved: ${error.message}.`, { bad: true });
+  }
+}
+
+async function copyText(app) {
+  const text = lineName(app.game.path(), app.game.width, 999);
+  await copied(() => navigator.clipboard.writeText(text), "The moves are in the clipboard.");
+}
+
+async function copyPng(app) {
+  await copied(
+    () => navigator.clipboard.write([new ClipboardItem({ "image/png": pngBlob(app.view.svg) })]),
+    "The picture is in the clipboard.",
+  );
+}
+
+async function copied(work, text) {
+  try {
+    await work();
+    notice(text, { key: "copied" });
+  } catch {
+    notice("This browser does not allow copying here; save a file instead.", { bad: true, key: "copied" });
+  }
+  hide("share");
+}
+
+function fileName(kind) {
+  const now = new Date();
+  const two = (number) => `${number}`.padStart(2, "0");
+  const day = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  return `tengen-${day}-${two(now.getHours())}${two(now.getMinutes())}.${kind}`;
+}

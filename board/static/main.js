@@ -1,0 +1,413 @@
+// The page: holds game, players, analysis and review together, and draws what changed.
+
+import { Actions } from "./actions.js";
+import { Analysis } from "./analysis.js";
+import { BoardView } from "./boardview.js";
+import { Curve } from "./curve.js";
+import { askNewGame, levelName, prepareDialogs, show } from "./dialogs.js";
+import { $, h } from "./dom.js";
+import { Engine } from "./engine.js";
+import { prepareFiles } from "./files.js";
+import { listen } from "./keys.js";
+import { Link } from "./link.js";
+import { MoveList } from "./movelist.js";
+import { RULE_NAMES, percent, pointName } from "./names.js";
+import { clearNotice, notice } from "./notices.js";
+import { Overlay } from "./overlay.js";
+import { Players } from "./players.js";
+import { Review } from "./review.js";
+import { store } from "./store.js";
+import { Table } from "./table.js";
+import { Game } from "./tree.js";
+
+const HINT_MS = 1500;
+const STEP_MS = 650; // between the stones of a line that is played through
+
+class App {
+  constructor() {
+    this.settings = { show: "chances", analyse: false, numbers: false, reviewMs: 400, ...store.settings() };
+    this.hint = this.hovered = this.ghosts = this.aimed = null;
+    this.actions = new Actions(this);
+    const { actions } = this;
+    this.view = new BoardView($("board"), {
+      point: (point) => actions.point(point),
+      hover: (point) => this.drawHover(point),
+      aim: (point) => this.drawAim(point, true),
+    });
+    this.overlay = new Overlay(this.view);
+    this.players = new Players();
+    this.analysis = new Analysis({
+      hover: (move) => { this.hovered = move; this.drawOverlay(); },
+      hoverThreat: (threat) => { this.hovered = threat && { pv: threat.line, from: threat.colour }; this.drawOverlay(); },
+      play: (move) => actions.point(move.point),
+      addLine: (points) => { this.game.addLine(points); this.changed(); },
+      playThrough: (points) => this.playThrough(points),
+    });
+    this.review = new Review({ go: (node) => actions.go(node) });
+    this.curve = new Curve({ go: (node) => actions.go(node) });
+    this.list = new MoveList({
+      go: (node) => actions.go(node),
+      comment: (text) => { this.game.current.comment = text; this.keep(); },
+    });
+    const kept = store.game();
+    this.load(kept);
+    this.link = new Link(`ws://${location.host}/socket`, {
+      open: () => this.connected(),
+      closed: (reason) => this.disconnected(reason),
+      welcome: (message) => { this.welcome = message; this.drawVersions(); },
+      said: (message) => this.said(message),
+    });
+    this.engine = new Engine(this.link);
+    this.connectControls();
+    this.changed();
+    if (!kept) this.offerLast();
+    setInterval(() => this.tick(), 100);
+  }
+
+  // --- the game ---------------------------------------------------------------------------------------------
+
+  state() {
+    return { game: this.game.toJSON(), table: this.table.toJSON() };
+  }
+
+  load(kept) {
+    try {
+      this.game = kept ? Game.from(kept.game) : new Game();
+      this.table = new Table(kept?.table);
+    } catch {
+      this.game = new Game(); // what was kept is of another version
+      this.table = new Table();
+    }
+    if (!kept) this.game.names = [0, 1].map((colour) => this.table.recordName(colour));
+    this.table.since = performance.now();
+  }
+
+  restore(state) {
+    this.load(JSON.parse(JSON.stringify(state)));
+    this.review.clear();
+    this.analysis.clear();
+    this.changed();
+  }
+
+  replaceGame(game, table) {
+    this.game = game;
+    this.table = new Table({ ...this.table.toJSON(), time: null, left: null, opening: false, paused: false, ...table });
+    this.table.turn(game.current);
+    this.review.clear();
+    this.analysis.clear();
+    this.hint = null;
+    this.stopShow();
+    this.changed();
+  }
+
+  newGame({ width, height, rule, seats, level, time, swap2 }) {
+    const game = new Game({ width, height, rule });
+    this.replaceGame(game, { seats, levels: [level, level], time, opening: swap2 });
+    game.names = [0, 1].map((colour) => this.table.recordName(colour));
+    this.keep();
+  }
+
+  offerLast() {
+    const last = store.lastGame();
+    if (!last) return;
+    const run = () => this.restore(last);
+    notice("There is a game from your last visit.", { key: "last", action: { text: "Go on with it", run }, stays: true });
+  }
+
+  keep() {
+    store.keep(() => this.state(), () => {
+      notice("This browser does not keep the game over a reload; save it to a file.", { key: "keep", bad: true });
+    });
+  }
+
+  // --- changes ----------------------------------------------------------------------------------------------
+
+  changed() {
+    if (this.game.root.children.length) clearNotice("last");
+    if (this.settings.theme) document.documentElement.dataset.theme = this.settings.theme;
+    store.keepSettings(this.settings);
+    this.keep();
+    this.askFacts(this.game.current);
+    this.think();
+    this.draw();
+  }
+
+  // The server knows the rules: whose turn it is, what is forbidden, who has won.
+  async askFacts(node) {
+    const opening = this.table.opening;
+    if ((node.facts && (!opening || node.facts.opening)) || node.asked) return;
+    const { game } = this;
+    node.asked = true;
+    try {
+      node.facts = await this.link.ask("position", { game: game.moves(node), swap2: opening && node.ply <= 5 });
+    } catch (error) {
+      notice(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`, { key: "move" });
+      game.remove(node); // the move was shown before the server refused it
+    }
+    node.asked = false;
+    if (this.game === game) this.changed();
+  }
+
+  think() {
+    if (this.link?.open) this.engine.want(this.job());
+  }
+
+  job() {
+    const { game, table, settings } = this;
+    const node = game.current;
+    const failed = (message) => this.failed(message);
+    if (this.review.running) return this.review.job((message) => (message.type === "refused" ? failed(message) : this.reviewed(message)));
+    if (table.isDue(game)) return table.job(game, (message, at) => this.actions.engineSaid(message, at));
+    if (!node.facts || node.facts.over) return null;
+    if (this.hint && this.hint.point === null) return this.hintJob(node);
+    if (!settings.analyse || document.hidden) return null;
+    return this.analysis.job(game, (message) => {
+      if (!["analysis", "threat"].includes(message.type)) return failed(message);
+      this.analysis.take(message, node);
+      return this.drawThinking();
+    });
+  }
+
+  hintJob(node) {
+    const fields = { game: this.game.moves(node), lines: 1, limit_ms: HINT_MS };
+    const hear = (message) => {
+      if (message.type === "threat") return;
+      if (message.type !== "analysis") return this.failed(message);
+      if (!message.done || this.hint?.node !== node) return;
+      const [move] = message.moves;
+      this.hint.point = message.point;
+      this.hint.text = `Hint: ${pointName(message.point, this.game.width)} (${percent(move.score)} %).`;
+      this.engine.forget();
+      this.changed();
+    };
+    return { key: JSON.stringify(["hint", fields]), type: "analyse", fields, hear };
+  }
+
+  reviewed(message) {
+    this.review.take(message);
+    if (!this.review.running) this.engine.forget();
+    if (message.type === "reviewed") this.changed();
+    else this.drawReview();
+  }
+
+  failed(message) {
+    this.review.stop();
+    this.table.forced = null;
+    const again = { text: "Try again", run: () => { this.engine.forget(); this.table.paused = false; this.changed(); } };
+    this.engine.forget();
+    this.table.paused = true;
+    notice(message.text ?? "The engine gave no answer.", { key: "engine", bad: true, action: again, stays: true });
+    this.draw();
+  }
+
+  // --- the connection ---------------------------------------------------------------------------------------
+
+  connected() {
+    clearNotice("link");
+    this.link.tell("look", { visible: !document.hidden });
+    this.engine.job = null;
+    this.changed();
+  }
+
+  disconnected(reason) {
+    const why = reason || "Is the program still running? Start it again with `make board`, or by its file";
+    notice(`The connection to Tengen is lost. ${why}. Your game is kept; the page comes back by itself.`.replace("..", "."), { key: "link", bad: true, stays: true });
+    if (this.review.running) this.review.stop();
+    this.draw();
+  }
+
+  said(message) {
+    if (message.type === "ready") {
+      this.engine.net = message.net;
+      clearNotice("engine");
+      this.drawVersions();
+    } else if (["lost", "broken", "busy"].includes(message.type)) {
+      this.failed(message);
+    } else if (message.type === "trouble") {
+      notice(`The engine: ${message.text}`, { key: "trouble" });
+    }
+  }
+
+  // --- drawing ----------------------------------------------------------------------------------------------
+
+  get thinking() {
+    return Boolean(this.engine?.job) && this.table.isDue(this.game) && !this.review.running;
+  }
+
+  draw() {
+    const { game, table, settings } = this;
+    const node = game.current;
+    this.view.setSize(game.width, game.height);
+    $("board").style.setProperty("--ratio", $("board").dataset.ratio);
+    this.view.draw({
+      points: game.path(), numbers: settings.numbers, five: node.facts?.five,
+      forbidden: game.ended ? {} : node.facts?.forbidden, mark: node.judged?.mark,
+    });
+    this.players.draw(table, game, this.thinking);
+    this.analysis.draw(game, settings.analyse && !node.facts?.over);
+    this.drawReview();
+    this.list.draw(game);
+    this.drawStatus();
+    this.drawChoices();
+    this.drawControls();
+    this.drawOverlay();
+  }
+
+  // What changes many times a second, and nothing else.
+  drawThinking() {
+    this.analysis.draw(this.game, this.settings.analyse);
+    this.drawOverlay();
+    this.curve.draw(this.game);
+  }
+
+  drawReview() {
+    this.review.draw(this.game);
+    this.curve.draw(this.game);
+    this.list.draw(this.game);
+  }
+
+  drawOverlay() {
+    const { game, settings } = this;
+    const node = game.current;
+    const { found, threat } = this.analysis.at(node);
+    const shown = (settings.analyse || this.table.watching) && found;
+    const next = node.children.find((child) => child.judged?.mark)?.judged;
+    const hint = this.hint?.node === node ? this.hint.point : null;
+    const from = this.hovered?.from;
+    this.overlay.draw({
+      found: shown ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
+      toMove: from ?? node.ply % 2, threat: shown ? threat : null, defences: shown && threat ? threat.defences : null,
+      better: hint ?? next?.best ?? null,
+    });
+  }
+
+  drawHover(point) {
+    const { facts } = this.game.current;
+    const free = point !== null && !this.game.taken.has(point) && facts && !facts.over && !facts.forbidden[point];
+    this.aimed = null;
+    this.view.showAim(free && !this.table.isDue(this.game) ? point : null, this.game.current.ply % 2);
+    const move = this.settings.analyse && point !== null && this.analysis.at(this.game.current).found?.moves.find((m) => m.point === point);
+    if ((move || null) !== this.hovered && !this.hovered?.from) {
+      this.hovered = move || null;
+      this.drawOverlay();
+    }
+  }
+
+  drawAim(point, cross) {
+    this.view.showAim(point, this.game.current.ply % 2, cross);
+  }
+
+  drawStatus() {
+    const hint = this.hint?.node === this.game.current ? this.hint.text : null;
+    const text = hint ?? (this.hint ? "Looking for a good move …" : this.table.status(this.game, this.thinking));
+    if ($("status").textContent !== text) $("status").textContent = text;
+    document.body.classList.toggle("over", Boolean(this.game.current.facts?.over || this.game.ended));
+  }
+
+  // The buttons of a swap2 opening.
+  drawChoices() {
+    const opening = this.table.opening && this.game.current.facts?.opening;
+    const asked = opening && opening.may_choose && this.table.seats[opening.chooser] === "person";
+    $("choices").hidden = !asked;
+    if (!asked) return;
+    const take = (colour, text) => h("button", { type: "button", onclick: () => this.actions.takeColour(colour) }, text);
+    $("choices").replaceChildren(take(0, "Take black"), take(1, "Take white"));
+  }
+
+  drawControls() {
+    const { settings, table, game } = this;
+    for (const colour of [0, 1]) {
+      $(`seat-${colour}`).value = table.seats[colour];
+      $(`level-${colour}`).value = table.levels[colour];
+      $(`level-${colour}-out`).textContent = levelName(table.levels[colour]);
+    }
+    $("turn-ms").value = `${table.turnMs}`;
+    $("show").value = settings.show;
+    $("analyse").checked = settings.analyse;
+    $("numbers").checked = settings.numbers;
+    $("review-ms").value = `${settings.reviewMs}`;
+    $("rule-name").textContent = `${game.width}×${game.height} ${RULE_NAMES[game.rule]}`;
+    $("do-engine").textContent = table.watching ? (table.paused ? "Go on" : "Pause") : "Engine move";
+    $("do-back").disabled = $("do-first").disabled = !game.current.parent;
+    $("do-next").disabled = $("do-last").disabled = !game.current.children.length;
+  }
+
+  drawVersions() {
+    const version = this.welcome ? `Tengen ${this.welcome.version}` : "";
+    $("versions").textContent = [version, this.engine?.net && `net ${this.engine.net}`].filter(Boolean).join(" · ");
+  }
+
+  // --- time -------------------------------------------------------------------------------------------------
+
+  tick() {
+    this.players.tick(this.table, this.game);
+    const ended = this.table.time && !this.game.ended && this.table.flagged(this.game);
+    if (ended) {
+      this.game.ended = ended;
+      this.changed();
+    }
+  }
+
+  // Shows a line as ghost stones, one after the other.
+  playThrough(points) {
+    this.stopShow();
+    this.ghosts = [];
+    const step = () => {
+      if (this.ghosts.length >= points.length) {
+        this.showTimer = setTimeout(() => this.stopShow(), 3 * STEP_MS);
+        return;
+      }
+      this.ghosts = points.slice(0, this.ghosts.length + 1);
+      this.drawOverlay();
+      this.showTimer = setTimeout(step, STEP_MS);
+    };
+    step();
+  }
+
+  stopShow() {
+    clearTimeout(this.showTimer);
+    if (!this.ghosts) return;
+    this.ghosts = null;
+    this.drawOverlay();
+  }
+
+  // --- controls ---------------------------------------------------------------------------------------------
+
+  connectControls() {
+    const { actions } = this;
+    prepareDialogs();
+    prepareFiles(this);
+    const clicks = {
+      "do-first": "first", "do-back": "back", "do-next": "next", "do-last": "last", "do-undo": "undo", "do-hint": "hint",
+      "do-engine": "engine", "do-theme": "theme", "do-promote": "promote", "do-remove": "removeVariation",
+    };
+    for (const [id, name] of Object.entries(clicks)) $(id).addEventListener("click", () => actions[name]());
+    $("do-new").addEventListener("click", () => askNewGame(this.game, this.table, (chosen) => this.newGame(chosen)));
+    $("do-help").addEventListener("click", () => show("help"));
+    $("analyse").addEventListener("change", () => actions.analyse());
+    $("numbers").addEventListener("change", () => actions.numbers());
+    $("show").addEventListener("change", () => { this.settings.show = $("show").value; this.changed(); });
+    $("review-start").addEventListener("click", () => { this.review.start(this.game, Number($("review-ms").value)); this.changed(); });
+    $("review-stop").addEventListener("click", () => { this.review.stop(); this.changed(); });
+    $("review-ms").addEventListener("change", () => { this.settings.reviewMs = Number($("review-ms").value); this.changed(); });
+    for (const colour of [0, 1]) {
+      $(`seat-${colour}`).addEventListener("change", () => { this.table.seats[colour] = $(`seat-${colour}`).value; this.seated(); });
+      $(`level-${colour}`).addEventListener("input", () => { this.table.levels[colour] = Number($(`level-${colour}`).value); this.seated(); });
+    }
+    $("turn-ms").addEventListener("change", () => { this.table.turnMs = Number($("turn-ms").value); this.changed(); });
+    document.addEventListener("visibilitychange", () => {
+      this.link.tell("look", { visible: !document.hidden });
+      this.think();
+    });
+    addEventListener("pagehide", () => store.keepNow(() => this.state()));
+    listen(actions);
+  }
+
+  seated() {
+    this.table.paused = false;
+    this.game.names = [0, 1].map((colour) => this.table.recordName(colour));
+    this.changed();
+  }
+}
+
+window.tengen = new App(); // for curious people, and for the tests

@@ -1,0 +1,44 @@
+// How points, numbers and results are written.
+
+export const COLOURS = ["Black", "White"];
+
+// A letter for the column, a number for the row from the top: h8.
+export function pointName(point, width) {
+  return String.fromCharCode(97 + (point % width)) + (Math.floor(point / width) + 1);
+}
+
+export function lineName(points, width, most = 99) {
+  const shown = points.slice(0, most).map((point) => pointName(point, width));
+  return shown.join(" ") + (points.length > most ? " …" : "");
+}
+
+export function percent(share) {
+  return `${Math.round(100 * share)}`;
+}
+
+// 950, 1.2k, 34k, 1.1M
+export function short(number) {
+  if (number < 1000) return `${number}`;
+  if (number < 10_000) return `${(number / 1000).toFixed(1)}k`;
+  if (number < 1_000_000) return `${Math.round(number / 1000)}k`;
+  return `${(number / 1_000_000).toFixed(1)}M`;
+}
+
+// Milliseconds as 4:05, below ten seconds as 0:07.3
+export function clock(ms) {
+  const left = Math.max(0, ms);
+  const seconds = left < 10_000 ? Math.ceil(left / 100) / 10 : Math.ceil(left / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const rest = seconds - 60 * minutes;
+  return left < 10_000 ? `0:${rest.toFixed(1).padStart(4, "0")}` : `${minutes}:${`${rest}`.padStart(2, "0")}`;
+}
+
+export const RULES = {
+  0: "Freestyle: five or more win",
+  1: "Standard: exactly five",
+  4: "Renju: forbidden moves for black",
+  8: "Caro: five not blocked at both ends",
+  9: "Caro, exactly five",
+};
+
+export const RULE_NAMES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact caro" };

@@ -1,0 +1,62 @@
+// The board as a picture of its own: SVG, or PNG made from it.
+
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-linecap", "opacity", "fill-opacity", "stroke-opacity",
+  "font-size", "font-family", "font-weight", "text-anchor", "dominant-baseline"];
+const PNG_WIDTH = 1200;
+
+// Returns SVG text that needs no style sheet.
+export function svgText(board) {
+  const copy = board.cloneNode(true);
+  const sources = board.querySelectorAll("*");
+  for (const [i, element] of copy.querySelectorAll("*").entries()) {
+    const style = getComputedStyle(sources[i]);
+    for (const name of KEPT) {
+      const value = style.getPropertyValue(name);
+      const inherited = name.startsWith("font") || name === "text-anchor" || name === "dominant-baseline";
+      if (value && !(inherited && element.tagName !== "text")) {
+        if (!(element.tagName === "stop" || element.tagName === "radialGradient")) element.setAttribute(name, value);
+      }
+    }
+    element.removeAttribute("class");
+    element.removeAttribute("data-point");
+  }
+  copy.querySelector("g.cursor")?.remove();
+  const [, , width, height] = board.getAttribute("viewBox").split(" ");
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.removeAttribute("class");
+  copy.removeAttribute("role");
+  const text = new XMLSerializer().serializeToString(copy);
+  return text.replace(/url\("?[^"#)]*#/g, "url(#").replace(/url\(#([^")]*)"?\)/g, "url(#$1)");
+}
+
+export async function pngBlob(board) {
+  const [, , width, height] = board.getAttribute("viewBox").split(" ").map(Number);
+  const url = URL.createObjectURL(new Blob([svgText(board)], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = PNG_WIDTH;
+    canvas.height = Math.round((PNG_WIDTH * height) / width);
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve, reject) =>
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be made"))), "image/png"),
+    );
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+export function download(content, name, type) {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,136 @@
+// Who plays, by which clock, and whose turn it is. Asks the engine for its moves.
+
+import { COLOURS, pointName } from "./names.js";
+
+const FORCED_MS = 350; // at least so long between two moves of the engine against itself
+
+export class Table {
+  constructor(kept = {}) {
+    this.seats = kept.seats ?? ["person", "engine"];
+    this.levels = kept.levels ?? [5, 5];
+    this.turnMs = kept.turnMs ?? 3000; // longest thought of the engine
+    this.time = kept.time ?? null; // {mainMs, incrementMs} or null without clocks
+    this.left = kept.left ?? null; // of both clocks, ms
+    this.opening = kept.opening ?? false; // a swap2 opening is not settled yet
+    this.paused = kept.paused ?? false;
+    this.forced = null; // node at which the engine was told to move
+    this.since = performance.now(); // when the running turn began
+  }
+
+  toJSON() {
+    const { seats, levels, turnMs, time, left, opening, paused } = this;
+    return { seats, levels, turnMs, time, left: this.time ? this.lefts() : left, opening, paused };
+  }
+
+  name(colour) {
+    return this.seats[colour] === "person" ? "You" : `Tengen ${this.levels[colour]}`;
+  }
+
+  recordName(colour) {
+    return this.seats[colour] === "person" ? "human" : `Tengen level ${this.levels[colour]}`;
+  }
+
+  get watching() {
+    return this.seats.every((seat) => seat === "engine");
+  }
+
+  // The seat that is asked next; in an opening not the colour to move.
+  toAct(facts) {
+    return this.opening && facts.opening ? facts.opening.chooser : facts.to_move;
+  }
+
+  // Whether the engine has to act at this node.
+  isDue(game) {
+    const node = game.current;
+    const { facts } = node;
+    if (!facts || facts.over || game.ended) return false;
+    if (this.forced === node) return true;
+    if (this.paused || node.children.length) return false;
+    return this.seats[this.toAct(facts)] === "engine";
+  }
+
+  // The request that this turn of the engine needs; `act` takes its answer.
+  job(game, act) {
+    const node = game.current;
+    const { facts } = node;
+    const seat = this.toAct(facts);
+    const swap2 = this.opening && this.forced !== node;
+    const fields = { game: game.moves(), level: this.levels[seat], turn_ms: this.turnMs };
+    if (!swap2 && this.time) {
+      fields.left_ms = Math.round(this.lefts()[facts.to_move]);
+      fields.increment_ms = this.time.incrementMs;
+    }
+    const asked = performance.now();
+    const hear = (message) => {
+      const wait = this.watching && !this.forced ? FORCED_MS - (performance.now() - asked) : 0;
+      if (message.type === "analysis" || wait <= 0) act(message, node);
+      else setTimeout(() => act(message, node), wait);
+    };
+    const { left_ms, ...settings } = fields; // a running clock makes no new request
+    return { key: JSON.stringify([swap2 ? "swap2" : "think", settings]), type: swap2 ? "swap2" : "think", fields, hear };
+  }
+
+  // --- clocks -----------------------------------------------------------------------------------------------
+
+  // Starts the turn of the side to move at a node.
+  turn(node) {
+    this.since = performance.now();
+    if (this.time) this.left = node.clocks ? [...node.clocks] : [this.time.mainMs, this.time.mainMs];
+  }
+
+  // Whose clock runs: none before the first stone, after the end, or away from the end of the line.
+  running(game) {
+    const node = game.current;
+    const { facts } = node;
+    const still = !this.time || !facts || facts.over || game.ended || this.opening || this.paused;
+    return still || node.ply === 0 || node.children.length ? null : facts.to_move;
+  }
+
+  lefts(game = null) {
+    if (!this.left) return [0, 0];
+    const left = [...this.left];
+    const running = game ? this.running(game) : this.runningNow;
+    this.runningNow = running ?? null;
+    if (running !== null && running !== undefined) left[running] -= performance.now() - this.since;
+    return left;
+  }
+
+  // What the mover has left after a move, increment included.
+  clocksAfter(game, colour) {
+    if (!this.time) return null;
+    const left = this.lefts(game);
+    if (this.running(game) !== null) left[colour] += this.time.incrementMs;
+    return left;
+  }
+
+  // Ends the game of a player without time; returns the sentence, null while there is time.
+  flagged(game) {
+    const running = this.running(game);
+    if (running === null || this.lefts(game)[running] > 0) return null;
+    return { winner: 1 - running, text: `${COLOURS[running]}'s time is out: ${COLOURS[1 - running].toLowerCase()} wins.` };
+  }
+
+  exchange() {
+    this.seats.reverse();
+    this.levels.reverse();
+  }
+
+  // What the status line says.
+  status(game, thinking) {
+    const { facts } = game.current;
+    if (game.ended) return game.ended.text;
+    if (!facts) return "…";
+    if (facts.over) return facts.result;
+    const side = COLOURS[facts.to_move];
+    if (this.opening && facts.opening) {
+      const who = this.seats[facts.opening.chooser] === "engine" ? "the engine decides" : facts.opening.question;
+      return `Swap2: ${who}.`.replaceAll("`", "");
+    }
+    if (thinking) return `${side} (Tengen ${this.levels[facts.to_move]}) thinks …`;
+    if (this.seats[facts.to_move] === "engine") {
+      return game.current.children.length ? `${side} to move.` : `${side} (Tengen) to move. Space lets it move.`;
+    }
+    const last = game.current.parent ? `${COLOURS[game.current.colour]} played ${pointName(game.current.point, game.width)}. ` : "";
+    return this.seats[1 - facts.to_move] === "engine" ? `${last}Your move.` : `${last}${side} to move.`;
+  }
+}

@@ -1,0 +1,223 @@
+"""What the engine process does for each request: a move, an analysis that grows, a look back at a game."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think, answer
+from board.position import game_of
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.gamefile import GameRecord
+from engine.levels import STRONGEST
+from engine.play.engines import Engines
+from engine.review import ReviewedMove, review, worst
+from engine.rules._board import Board
+from engine.search.result import MoveStats, SearchResult
+from engine.threats._solver import Solver
+from engine.threats.solution import Verdict
+from engine.timing.budget import SearchLimits
+
+INFO_S = 0.12
+"""How often an analysis answers (derived: eight times a second looks alive and costs 0.2 %)."""
+CLOCK_MARGIN_MS = 60
+"""Taken off the engine's clock for the way to the page and back."""
+THREAT_NODES = 40_000
+"""Placements of the first look at what the opponent threatens, of each kind."""
+THREAT_LOOK_S, THREAT_PAUSE_S = 0.06, 1.0
+"""Longest look, and how often a deeper one follows while nothing is found (derived: 6 % of the time)."""
+THREAT_LOOKS = 6
+SOLVER_TABLE_LOG2 = 16
+
+Say = Callable[[str], None]
+
+
+class Thinking:
+    """Answers requests one after the other, in one thread. Other threads may only set the `stop` given."""
+
+    def __init__(self, config: EngineConfig, say: Say, log: Callable[[str], None]) -> None:
+        """Load the net.
+
+        Args:
+            config: settings of the engines.
+            say: takes answers.
+            log: takes messages about what went wrong but was survived.
+
+        Raises:
+            NetError: the net cannot be loaded.
+        """
+        self._say = say
+        self._engines = Engines(config, log=log)
+        self._solver = Solver(SOLVER_TABLE_LOG2)
+        self.net_name = self._engines.engine(STRONGEST).net_name
+
+    def answer(self, request: EngineRequest, stop: threading.Event) -> None:
+        """Answer a request until it is answered or `stop` is set.
+
+        Raises:
+            EngineError: the request cannot be answered.
+        """
+        match request:
+            case Think():
+                self._think(request, stop)
+            case AnswerSwap2():
+                self._swap2(request, stop)
+            case Analyse():
+                self._analyse(request, stop)
+            case Review():
+                self._review(request, stop)
+
+    def _think(self, request: Think, stop: threading.Event) -> None:
+        game = game_of(request.game)
+        engine = self._engine(request.level)
+        engine.new_game(game.board.width, game.board.height, game.rule)
+        engine.set_position(game.stones, game.board.to_move)
+        left_ms = None if request.left_ms is None else request.left_ms - CLOCK_MARGIN_MS
+        limits = SearchLimits(
+            turn_ms=request.turn_ms, time_left_ms=left_ms, increment_ms=request.increment_ms
+        )
+        began_s = engine.clock.now_s()
+
+        def show(result: SearchResult) -> None:
+            self._say(_analysis(request.id, game.board, result, 8, thinking=True))
+
+        result = engine.think(limits, began_s, show if request.level == STRONGEST else None, stop)
+        if not stop.is_set():
+            spent_ms = round(1000 * (engine.clock.now_s() - began_s))
+            self._say(answer("move", request.id, point=result.point, ms=spent_ms))
+
+    def _swap2(self, request: AnswerSwap2, stop: threading.Event) -> None:
+        engine = self._engine(request.level)
+        game = game_of(request.game)
+        engine.new_game(game.board.width, game.board.height, game.rule)
+        limits = SearchLimits(turn_ms=request.turn_ms)
+        found = engine.swap2(game.points, limits, engine.clock.now_s(), stop)
+        if not stop.is_set():
+            points = [] if found == "SWAP" else list(found)
+            self._say(answer("swap2", request.id, swap=found == "SWAP", points=points))
+
+    def _analyse(self, request: Analyse, stop: threading.Event) -> None:
+        game = game_of(request.game)
+        engine = self._engines.placed(game, STRONGEST)
+        engine.info_interval_s = INFO_S
+        began_s = engine.clock.now_s()
+        threat = _Threat(self._solver, game.board, engine, stop)
+        if threat.look():
+            self._say(threat.text(request.id))
+
+        def show(result: SearchResult) -> None:
+            self._say(_analysis(request.id, game.board, result, request.lines))
+            if threat.due() and threat.look():
+                self._say(threat.text(request.id))
+
+        limits = SearchLimits(turn_ms=request.limit_ms)
+        result = engine.nbest(request.lines, limits, began_s, show, stop)
+        if not stop.is_set():
+            self._say(_analysis(request.id, game.board, result, request.lines, done=True))
+
+    def _review(self, request: Review, stop: threading.Event) -> None:
+        moves = request.game
+        record = GameRecord(
+            moves.width, moves.height, moves.rule, request.opening, ("black", "white"), list(moves.moves)
+        )
+        game_of(moves)  # refuses what cannot be played
+
+        def show(move: ReviewedMove) -> None:
+            self._say(answer("judged", request.id, **_judgement(move)))
+
+        engine = self._engine(STRONGEST)
+        found = review(engine, record, SearchLimits(turn_ms=request.turn_ms), show, stop)
+        if not stop.is_set():
+            plies = [m.ply for side in (0, 1) for m in worst([m for m in found if m.colour == side])]
+            self._say(answer("reviewed", request.id, worst=plies))
+
+    def _engine(self, level: int) -> Engine:
+        engine = self._engines.engine(level)
+        engine.info_interval_s = INFO_S
+        return engine
+
+    def keep(self, levels: set[int]) -> None:
+        """Give back the memory of engines of other levels."""
+        self._engines.keep(levels)
+
+
+class _Threat:
+    """What the side that is not to move would do if it could move twice; looked for deeper and deeper."""
+
+    def __init__(self, solver: Solver, board: Board, engine: Engine, stop: threading.Event) -> None:
+        self._solver, self._board, self._now_s, self._stop = solver, board.copy(), engine.clock.now_s, stop
+        self._nodes = THREAT_NODES
+        self._looks = 0
+        self._next_s = 0.0
+        self._found: dict[str, object] | None = None
+
+    def due(self) -> bool:
+        return self._found is None and self._looks < THREAT_LOOKS and self._now_s() >= self._next_s
+
+    def look(self) -> bool:
+        """Look once; return whether a win was found."""
+        self._looks += 1
+        until_s = self._now_s() + THREAT_LOOK_S
+        attacker = 1 - self._board.to_move
+
+        def late() -> bool:
+            return self._stop.is_set() or self._now_s() > until_s
+
+        for kind in ("vcf", "vct"):
+            solution = self._solver.solve(self._board, kind, attacker, self._nodes, late)
+            if solution.verdict is Verdict.WIN:
+                self._found = {
+                    "colour": attacker, "kind": kind, "distance": solution.distance,
+                    "line": list(solution.line), "defences": list(solution.defences),
+                }  # fmt: skip
+                break
+        self._nodes *= 4
+        self._next_s = self._now_s() + THREAT_PAUSE_S
+        return self._found is not None
+
+    def text(self, id: int) -> str:
+        return answer("threat", id, **(self._found or {}))
+
+
+def _analysis(
+    id: int, board: Board, result: SearchResult, lines: int, *, done: bool = False, thinking: bool = False
+) -> str:
+    """Return an analysis as text; chances are black's, so that they do not jump from move to move."""
+    black = board.to_move == 0
+    shown = [m for m in result.candidates if m.visits or m.proven][:lines] or list(result.candidates[:1])
+    speed = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
+    return answer(
+        "analysis", id,
+        to_move=board.to_move, done=done, thinking=thinking, point=result.point,
+        wdl=[round(c, 4) for c in (result.wdl if black else result.wdl[::-1])],
+        proven=_winner(result.proven, board.to_move), distance=result.distance,
+        pv=list(result.pv), visits=result.visits, simulations=result.simulations, speed=round(speed),
+        depth=round(result.depth_mean, 1), depth_max=result.depth_max,
+        elapsed_ms=round(1000 * result.elapsed_s), reason=result.stop_reason,
+        moves=[_move(m, board.to_move) for m in shown],
+    )  # fmt: skip
+
+
+def _move(move: MoveStats, to_move: int) -> dict[str, object]:
+    return {
+        "point": move.point, "visits": move.visits, "prior": round(move.prior, 4),
+        "score": round(move.wdl[0] + move.wdl[1] / 2, 4),
+        "proven": _winner(move.proven, to_move), "distance": move.distance, "pv": list(move.pv),
+    }  # fmt: skip
+
+
+def _winner(proven: str | None, to_move: int) -> int | None:
+    """Return 0 black, 1 white, 2 draw, None where nothing is proven."""
+    if proven is None or proven == "draw":
+        return None if proven is None else 2
+    return to_move if proven == "win" else 1 - to_move
+
+
+def _judgement(move: ReviewedMove) -> dict[str, object]:
+    before = move.score_before if move.colour == 0 else 1 - move.score_before
+    return {
+        "ply": move.ply, "point": move.point, "before": round(before, 4),
+        "after": round(move.black_score, 4), "fall": round(move.fall, 4), "mark": move.mark,
+        "best": move.best,
+    }  # fmt: skip

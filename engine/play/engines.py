@@ -1,0 +1,56 @@
+"""Engines for people: one a level, all with the same net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.evaluator.make import make_evaluator
+from engine.levels import STRONGEST
+from engine.play.game import Game
+
+
+class Engines:
+    """Makes engines as they are asked for."""
+
+    def __init__(self, config: EngineConfig, *, log: Callable[[str], None]) -> None:
+        """Load the net.
+
+        Args:
+            config: settings of every engine; `level` and what it governs must be free.
+            log: receives messages about what went wrong but was survived.
+
+        Raises:
+            NetError: the net cannot be loaded.
+        """
+        self._config = config.replace(overhead_ms=0, level=None)
+        self._log = log
+        self._evaluator = make_evaluator(self._config, config.seed or 0)
+        self._engines: dict[int, Engine] = {}
+        self.engine(STRONGEST).warm_up()
+
+    def engine(self, level: int) -> Engine:
+        """Return the engine of a level."""
+        if level not in self._engines:
+            config = self._config.replace(level=None if level == STRONGEST else level)
+            self._engines[level] = Engine(config, evaluator=self._evaluator, log=self._log)
+        return self._engines[level]
+
+    def placed(self, game: Game, level: int) -> Engine:
+        """Return the engine of a level with the position of a game."""
+        engine = self.engine(level)
+        engine.new_game(game.board.width, game.board.height, game.rule)
+        engine.set_position(game.stones, game.board.to_move)
+        return engine
+
+    def keep(self, levels: Collection[int]) -> None:
+        """Give back the memory of all engines but those of these levels and the strongest."""
+        for level in [n for n in self._engines if n not in levels and n != STRONGEST]:
+            self._engines.pop(level).close()
+
+    def close(self) -> None:
+        """Give all memory back."""
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()

@@ -1,0 +1,20 @@
+"""Ranges of settings: the one check that a number from outside has to pass."""
+
+from __future__ import annotations
+
+from engine.errors import ConfigError
+
+
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    """Refuse a number outside of a range; not-a-number is outside of every range.
+
+    Args:
+        name: of the setting, for the message.
+        value: what was asked for.
+        low, high: bounds, both allowed.
+
+    Raises:
+        ConfigError: the message names setting, range and value.
+    """
+    if not low <= value <= high:
+        raise ConfigError(f"{name} must be from {low} to {high}, not {value}")

@@ -1,0 +1,60 @@
+"""Settings of the clock: how a match clock is spread over the moves of a game."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from engine.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class ClockParams:
+    """How much of a match clock a move gets, and when more or less.
+
+    A move's share is the time left divided by the moves to go, which are `moves_to_go` less one for each own
+    move, at least `least_moves_to_go`. The search ends at that share times a factor, `least_factor` to
+    `stretch`:
+
+        calm + close * (visits of the second move near those of the best) + unrest * (the best move changes)
+             + fall * (by how much the value fell) - decided * (the game is decided)
+
+    Raises:
+        ConfigError: a value that is not finite or makes no sense.
+    """
+
+    moves_to_go: float = 26.0
+    """Own moves that a game is planned to last from the empty board."""
+    least_moves_to_go: float = 9.0
+    """A move never plans with fewer than these."""
+    stretch: float = 2.5
+    """Largest factor."""
+    max_share: float = 0.2
+    """No move takes more than this part of the time left, unless its plain share is larger (derived: five
+    such moves in a row leave a third)."""
+    calm: float = 0.6
+    """Factor of a search that shows no unrest."""
+    close: float = 0.5
+    """Added where the second move has as many visits as the best."""
+    unrest: float = 0.6
+    """Added where the best move keeps changing."""
+    fall: float = 2.0
+    """Added for each unit by which the value fell since the last move, at most 0.8."""
+    decided: float = 0.3
+    """Taken off where the game is as good as won or lost."""
+    least_factor: float = 0.5
+    """Smallest factor."""
+    early_end: bool = True
+    """Stop where the second move cannot catch up with the best in the time that is left."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if not isinstance(value, bool) and not (math.isfinite(value) and 0 <= value <= 1000):
+                raise ConfigError(f"clock.{f.name} must be from 0 to 1000, not {value}")
+        if self.least_moves_to_go < 1 or self.moves_to_go < 1:
+            raise ConfigError("clock.moves_to_go and clock.least_moves_to_go must be at least 1")
+        if not 0 < self.max_share <= 1:
+            raise ConfigError(f"clock.max_share must be above 0 and at most 1, not {self.max_share}")
+        if not 0 < self.least_factor <= self.stretch:
+            raise ConfigError("clock.least_factor must be above 0 and at most clock.stretch")

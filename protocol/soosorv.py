@@ -1,0 +1,219 @@
+"""The Soosorv opening of renju as Yixin-Board plays it: six questions and how they are answered. Pure.
+
+1. Three stones are offered. 2. The other side may swap colours. 3. White puts the fourth stone and says how
+many fifth moves black has to offer. 4. The other side may swap. 5. Black offers them. 6. White chooses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from engine.rules.geometry import symmetries, transform_point
+from protocol.forms import EVERY
+from protocol.job import Ask, Job, Points, Said
+from protocol.replies import SWAP
+
+if TYPE_CHECKING:
+    from engine import SearchResult
+    from protocol.notation import Notation
+
+MOST_FIFTHS = 8
+"""Fifth moves that may be asked for (protocol: the board takes 1 to 8)."""
+STONES = {1: (0,), 2: (3,), 3: (3,), 4: (4,), 5: (4,), 6: tuple(range(5, 5 + MOST_FIFTHS))}
+"""Stones that come with each question (protocol)."""
+OFFERS = 6
+"""Openings that are looked at before one is offered (derived: one of them is playable for both)."""
+LOOK_NODES = 1000
+"""Simulations of such a look, and of that which counts the fifth moves (tuned: half a second)."""
+CHOICE_NODES = 20_000
+"""Simulations of a question about an opening at most, also where time has no limit (tuned: some seconds)."""
+OFFER_Q = -0.3
+"""Utility for white of a good opening (derived: the fifth moves that black has to offer make up for it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Step 1: the three stones, chosen among some by a short look at each.
+
+    Attributes:
+        triples: those to look at, the first one now.
+        best: the best one so far and how far it is from a good one.
+    """
+
+    triples: tuple[tuple[int, int, int], ...]
+    best: tuple[tuple[int, int, int], float] | None = None
+    awaited: bool = False
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Ask about the next triple, or say the three stones."""
+        gap = abs(result.q - OFFER_Q) if result is not None else 2.0
+        best = (self.triples[0], gap) if self.best is None or gap < self.best[1] else self.best
+        if len(self.triples) > 1 and result is not None:
+            return Said(then=Offer(self.triples[1:], best).ask())
+        return Said(_moves("MOVE", enumerate(best[0], 1), names))
+
+    def ask(self) -> Ask:
+        """Return the question about the first triple."""
+        return _ask(self, self.triples[0], share=1.0 / OFFERS, max_nodes=LOOK_NODES)
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Steps 2 and 4: whether to change colours.
+
+    Attributes:
+        number: of fifth moves that black has to offer (step 4), 0 in step 2.
+    """
+
+    number: int = 0
+    awaited: bool = False
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Say YES or NO. In step 4 black's game is as good as the worst fifth move that it has to offer."""
+        if self.number == 0:
+            return Said((f"MESSAGE SOOSORV SWAP1 {'YES' if points == SWAP else 'NO'}",))
+        fifths = fifth_moves(job, result, self.number)
+        values = {move.point: move.q for move in result.candidates} if result is not None else {}
+        swap = min((values.get(point, -1.0) for point in fifths), default=0.0) < 0 if values else False
+        return Said((f"MESSAGE SOOSORV SWAP2 {'YES' if swap else 'NO'}",))
+
+
+@dataclass(frozen=True, slots=True)
+class Fourth:
+    """Step 3: the fourth stone, then how many fifth moves make the game even.
+
+    Attributes:
+        point: the fourth stone, None before it is found.
+    """
+
+    point: int | None = None
+    awaited: bool = False
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Choose the stone and look again, or say the stone and the number."""
+        assert not isinstance(points, str)
+        if self.point is None:
+            stones = tuple(point for point, _ in job.stones)
+            return Said(then=_ask(replace(self, point=points[0]), (*stones, points[0]), max_nodes=LOOK_NODES))
+        number = even_number(job, result)
+        row, column = names.pair(self.point)
+        return Said((f"MESSAGE SOOSORV MOVE4 {row} {column} {number}",))
+
+
+@dataclass(frozen=True, slots=True)
+class Fifths:
+    """Step 5: the fifth moves that black offers."""
+
+    number: int
+    awaited: bool = False
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Say the best ones, no two of them alike by symmetry."""
+        moves = _moves("MOVE5", ((None, point) for point in fifth_moves(job, result, self.number)), names)
+        return Said(("MESSAGE SOOSORV MOVE5 REFRESH", *moves, "MESSAGE SOOSORV MOVE5 DONE"))
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Step 6: which of the offered fifth moves stays."""
+
+    offered: tuple[int, ...]
+    awaited: bool = False
+
+    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+        """Say the one that is worst for black; what the search did not look at is worse than the rest."""
+        values = {move.point: move.q for move in result.candidates} if result is not None else {}
+        point = min(self.offered, key=lambda point: values.get(point, -1.0))
+        row, column = names.pair(point)
+        return Said((f"MESSAGE SOOSORV MOVE5C {row} {column}",))
+
+
+def question(step: int, number: int, stones: tuple[int, ...], width: int, height: int, seed: float) -> Ask:
+    """Return what is to be asked of the engine.
+
+    Args:
+        step: 1 to 6.
+        number: of fifth moves (steps 4 and 5).
+        stones: as many points as STONES says.
+        width, height: of the board.
+        seed: chooses the openings that step 1 looks at.
+    """
+    match step:
+        case 1:
+            return Offer(openings(width, height, Random(seed), OFFERS)).ask()
+        case 2:
+            return Ask("swap2", Swap(), (), 0, opening=stones, max_nodes=CHOICE_NODES)
+        case 3:
+            return _ask(Fourth(), stones)
+        case 4:
+            return _ask(Swap(min(number, MOST_FIFTHS)), stones)
+        case 5:
+            return _ask(Fifths(min(number, MOST_FIFTHS)), stones)
+        case _:
+            return _ask(Choose(stones[4:]), stones[:4])
+
+
+def openings(width: int, height: int, generator: Random, count: int) -> tuple[tuple[int, int, int], ...]:
+    """Return openings by chance: the centre, a neighbour of it, and a third stone at most two cells away."""
+    x, y = width // 2, height // 2
+    found = []
+    for _ in range(count):
+        second = generator.choice(((0, -1), (1, -1)))  # the others are the same by symmetry
+        near = [(dx, dy) for dy in range(-2, 3) for dx in range(-2, 3) if (dx, dy) not in ((0, 0), second)]
+        cells = ((0, 0), second, generator.choice(near))
+        first, other, third = ((y + dy) * width + x + dx for dx, dy in cells)
+        found.append((first, other, third))
+    return tuple(found)
+
+
+def fifth_moves(job: Job, result: SearchResult | None, count: int) -> list[int]:
+    """Return the best moves, best first, no two of them the same by a symmetry that keeps the stones.
+
+    There may be fewer than `count` where the board has no more.
+    """
+    taken = {point for point, _ in job.stones}
+    known = [move.point for move in result.candidates] if result is not None else []
+    x, y = job.width // 2, job.height // 2
+    others = sorted(
+        set(range(job.width * job.height)) - taken - set(known),
+        key=lambda p: max(abs(p % job.width - x), abs(p // job.width - y)),
+    )
+    kept = [s for s in symmetries(job.width, job.height) if _keeps(s, job)]
+    chosen: list[int] = []
+    seen: set[int] = set()
+    for point in (*known, *others):
+        if len(chosen) == count:
+            break
+        if point not in seen and point not in taken:
+            chosen.append(point)
+            seen.update(transform_point(point, job.width, job.height, s) for s in kept)
+    return chosen
+
+
+def even_number(job: Job, result: SearchResult | None) -> int:
+    """Return how many fifth moves make an even game: the value of the last one is nearest to 0."""
+    values = {move.point: move.q for move in result.candidates if move.visits} if result is not None else {}
+    gaps = [abs(values.get(point, -1.0)) for point in fifth_moves(job, result, MOST_FIFTHS) if values]
+    return 1 + min(range(len(gaps)), key=gaps.__getitem__) if gaps else 1
+
+
+def _keeps(symmetry: int, job: Job) -> bool:
+    moved = {(transform_point(p, job.width, job.height, symmetry), colour) for p, colour in job.stones}
+    return moved == set(job.stones)
+
+
+def _ask(form: Offer | Swap | Fourth | Fifths | Choose, stones: Sequence[int], **more: float | int) -> Ask:
+    coloured = tuple((point, i % 2) for i, point in enumerate(stones))
+    ask = Ask("nbest", form, coloured, len(stones) % 2, n=EVERY, max_nodes=CHOICE_NODES)
+    return replace(ask, **more)  # type: ignore[arg-type]
+
+
+def _moves(word: str, points: Iterable[tuple[int | None, int]], names: Notation) -> tuple[str, ...]:
+    lines = []
+    for number, point in points:
+        row, column = names.pair(point)
+        lines.append(f"MESSAGE SOOSORV {word}{'' if number is None else number} {row} {column}")
+    return tuple(lines)

@@ -1,0 +1,152 @@
+"""Faults of the search that the signature of `python -m engine bench` must show, one for each part of it."""
+
+from tests.mutation.table import Mutation
+
+SHARE = 1.0
+KERNEL = "engine/search/kernel/*.pxd"
+BENCH = ("-m", "engine", "bench")
+
+
+def _fault(name: str, old: str, new: str, file: str = KERNEL) -> Mutation:
+    return Mutation(name, file, old, new, BENCH, by_output=True)
+
+
+MUTATIONS = (
+    _fault(
+        "threes: own wins by fours and threes are not believed",
+        "if result.verdict == SOLVER_WIN:\n"
+        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    own",
+        "if result.verdict == SOLVER_WIN and result.distance < 6:\n"
+        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    own",
+    ),
+    _fault(
+        "threes: asked one visit later",
+        "node.visits >= round_visits(&t.settings, node.solver_rounds)",
+        "node.visits > round_visits(&t.settings, node.solver_rounds)",
+    ),
+    _fault(
+        "threes: the budget does not grow with the rounds",
+        "s.tree_vct_nodes * round_visits(s, node.solver_rounds)",
+        "s.tree_vct_nodes * round_visits(s, 1)",
+    ),
+    _fault(
+        "fours: not asked at new leaves",
+        "if w.ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:",
+        "if w.ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 60:",
+    ),
+    _fault(
+        "defences: one of those that the solver names is forgotten",
+        "not narrow(graph, path, node, points, n, result.distance + 1, ",
+        "not narrow(graph, path, node, points, n - (n > 1), result.distance + 1, ",
+    ),
+    _fault(
+        "narrow: the prior of dropped moves is not shared",
+        "node.settled_prior += <float>dropped",
+        "node.settled_prior += 0",
+    ),
+    _fault(
+        "take_back: what a narrowed move had brought stays above its node",
+        "for i in range(path.depth - 1, -1, -1):\n        above = ",
+        "for i in range(path.depth - 1, 0, -1):\n        above = ",
+    ),
+    _fault(
+        "withdraw: a proven loss keeps its draws in the average",
+        "lost.draw = -child.draw_sum\n",
+        "lost.draw = 0\n",
+    ),
+    _fault(
+        "transpositions: a known node is visited as if it were new",
+        "return child.proven != PROVEN_NONE or (child.shared and edge.visits < child.visits)",
+        "return child.proven != PROVEN_NONE",
+    ),
+    _fault(
+        "carry: a move of a shared node counts all its evaluations",
+        "if edge.visits < child.visits and weight > 0:",
+        "if edge.visits < child.visits and weight > 1000000:",
+    ),
+    _fault(
+        "minimax share: moves proven to draw do not count in the best line",
+        "if edges[i].proven == PROVEN_DRAW and best < 0:",
+        "if edges[i].proven == PROVEN_DRAW and best > 127:",
+    ),
+    _fault(
+        "minimax share: the end of the best line is seen by the wrong side",
+        "edge.best = <int8_t>-best_raw(arena, child)",
+        "edge.best = <int8_t>best_raw(arena, child)",
+    ),
+    _fault(
+        "FPU: the visited share of the prior does not matter",
+        "fpu -= reduction * sqrt(explored / remain)",
+        "fpu -= reduction",
+    ),
+    _fault(
+        "FPU: the root is treated as any node",
+        "s.fpu_reduction_root if ref == graph.root else s.fpu_reduction",
+        "s.fpu_reduction if ref == graph.root else s.fpu_reduction",
+    ),
+    _fault(
+        "priors: the temperature is not used",
+        "weights[i] = (weights[i] - top) * inverse_temperature",
+        "weights[i] = weights[i] - top",
+    ),
+    _fault(
+        "PUCT: exploration does not grow with visits",
+        "(s.c_puct + s.c_puct_log * log_positive(1.0 + n / s.c_puct_base)) * sqrt(n)",
+        "s.c_puct * sqrt(n)",
+    ),
+    _fault(
+        "widen: moves beyond the first 32 have no prior",
+        "priors[k] = node.tail_prior\n            moves[k] = legal.points[i]",
+        "priors[k] = 0\n            moves[k] = legal.points[i]",
+    ),
+    _fault(
+        "backup: a proven node takes one more simulation",
+        "return conclude(arena, node, edge)",
+        "return conclude(arena, node, edge) and node.visits % 2 == 0",
+    ),
+    _fault(
+        "conclude: the shortest defence counts for a lost node",
+        "if edges[i].proven == proven and edges[i].distance > distance:",
+        "if edges[i].proven == proven and (distance == 0 or edges[i].distance < distance):",
+    ),
+    _fault(
+        "reroot: a tree is kept only for the side that was to move",
+        "if n[first] - n[1 - first] == (first != to.to_move):",
+        "if n[first] == n[1 - first] and first == to.to_move:",
+    ),
+    _fault(
+        "reroot: moves that the old node had not stored stay away",
+        "if has_moves(t):\n        store_others(t, root_of(t))",
+        "if not has_moves(t):\n        store_others(t, root_of(t))",
+    ),
+    _fault(
+        "prover: a win of its own is not told to the tree",
+        "self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])",
+        "pass",
+        "engine/search/prover.py",
+    ),
+    _fault(
+        "prover: the opponent's threats are not asked about",
+        '_Question("vcf", False, FIRST_VCF_NODES),',
+        "",
+        "engine/search/prover.py",
+    ),
+    _fault(
+        "prover: the best move is not checked",
+        "self._tree.exclude([point], answer.distance + 1)\n            elif",
+        "pass\n            elif",
+        "engine/search/prover.py",
+    ),
+    _fault(
+        "prover: budgets do not follow the simulations",
+        "if self._spent > self._nodes_a_simulation * simulations:",
+        "if self._spent > self._nodes_a_simulation:",
+        "engine/search/prover.py",
+    ),
+    _fault(
+        "choice: the most visited move whatever its value",
+        "stats = self._prefer_better(stats)\n",
+        "",
+        "engine/search/mcts.py",
+    ),
+)

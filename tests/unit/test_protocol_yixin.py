@@ -1,0 +1,499 @@
+"""What Yixin-Board sends and what it must hear for every command, so that it goes on.
+
+The board takes each line that is no remark for a move. It counts the moves that it has stopped to want, after
+*New* or *Undo* while the brain thinks, and throws away as many, also one that it waits for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from engine import Rule
+from engine.search.result import MoveStats
+from protocol.job import Outcome, Progress
+from protocol.parser import Parser
+from protocol.soosorv import even_number, fifth_moves, openings
+from protocol.thinking import SCRIPT_TURN_S
+from tests.unit.protocol_fakes import Talk, move, result
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
+H8, H9, I9, G7, J10 = (row * 15 + column for row, column in ((7, 7), (6, 7), (6, 8), (8, 6), (5, 9)))
+STONES = "7,7\n6,7\n6,8\n"
+PLAIN = (
+    "yxstop", "yxshowforbid", "yxshowinfo", "yxhashclear", "yxshowhashusage", "yxblockreset",
+    "yxblockpathreset", "yxsearchdefend", "yxdraw", "yxresign", "yxprintfeature", "yxdbcheck", "yxdbfix",
+    "yxsavedatabase", "yxnbest 3", "yxbalanceone 0", "yxbalancetwo 100", "yxswap2step1", "yxswap2step2",
+    "yxswap2step3", "yxsoosorvstep1", "yxforbid add 7 7 0", "yxforbid del 7 7 0",
+)  # fmt: skip
+WITH_A_LINE = (
+    "yxhashdump", "yxhashload", "yxsetdatabase", "yxdbtopos", "yxdbtotxt", "yxdbtotxtall", "yxtxttodb",
+    "yxlibtodb", "yxdbsplit", "yxdbmerge",
+)  # fmt: skip
+WITH_A_BLOCK = (
+    "yxboard", "yxblock", "yxblockundo", "yxblockpath", "yxblockpathundo", "yxquerydatabaseall",
+    "yxquerydatabaseone", "yxquerydatabaseallt", "yxquerydatabasetext", "yxsetbestmovedatabase",
+    "yxclearbestmovedatabase", "yxeditlabeldatabase 7,7 a", "yxedittvddatabase 1 65 0 0",
+    'yxedittextdatabase "a"', "yxdeletedatabaseone", "yxdeletedatabaseall", "yxdeletedatabaseall nonwl",
+    "yxdeletedatabaseall wl", "yxsoosorvstep2", "yxsoosorvstep3", "yxsoosorvstep4 3", "yxsoosorvstep5 3",
+    "yxsoosorvstep6",
+)  # fmt: skip
+KEYS = (
+    "show_detail 1", "timeout_turn 2000000", "timeout_match 100000000", "time_left 100000000", "max_node -1",
+    "max_depth 225", "time_increment 0", "caution_factor 4", "thread_num 8", "thread_split_depth 8",
+    "hash_size 0", "pondering 0", "vcthread 2", "rule 2", "nbestsym 0", "start_depth 9", "usedatabase 1",
+    "database_readonly 0", "checkmate 1",
+)  # fmt: skip
+
+
+def board(size: str = "15 15") -> Talk:
+    talk = Talk()
+    assert talk.say("info show_detail 0\nyxshowinfo")[0].startswith("MESSAGE INFO MAX_THREAD_NUM ")
+    assert talk.say(f"START {size}") == ["OK"]
+    return talk
+
+
+def position(*stones: str, word: str = "board") -> str:
+    """Return the lines for stones `row,column`, oldest first."""
+    own = len(stones) % 2
+    lines = [f"{at},{1 if i % 2 == own else 2}" for i, at in enumerate(stones)]
+    return "\n".join(["start 15 15", word, *lines, "done"])
+
+
+def valued(point: int, q: float) -> MoveStats:
+    return replace(move(point, 9), q=q)
+
+
+def soosorv(lines: list[str]) -> list[str]:
+    return [line.removeprefix("MESSAGE SOOSORV ") for line in lines if line.startswith("MESSAGE SOOSORV ")]
+
+
+def moves(lines: list[str]) -> list[str]:
+    return [line for line in lines if not line.startswith(("MESSAGE ", "OK", "FORBID "))]
+
+
+# --- every command of its source ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [*PLAIN, *WITH_A_LINE, *WITH_A_BLOCK])
+def test_every_command_is_understood_with_its_lines_and_leaves_the_board_going(command: str) -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", "6,8", word="yxboard"))
+    brought = "C:\\some place\\start 20\n" if command in WITH_A_LINE else ""
+    brought += f"{STONES}done\n" if command in WITH_A_BLOCK else ""
+    lines = talk.say(f"{command}\n{brought}")
+    wrong = [line for line in moves(lines) if not line.startswith("ERROR ")]
+    assert not wrong and len(moves(lines)) <= 1
+    if talk.session.thinking:
+        lines = talk.answer((0, 17, 62) if command == "yxswap2step1" else H9)
+        while talk.session.thinking:
+            lines = talk.answer(H9)
+        assert lines
+    talk.say(position("7,7"))
+    assert moves(talk.answer(H9)) == ["6,7"]
+
+
+@pytest.mark.parametrize("command", [*PLAIN, *WITH_A_LINE, *WITH_A_BLOCK])
+def test_every_command_is_in_the_document(command: str) -> None:
+    text = DOCUMENT.read_text("utf-8").lower()
+    word = command.split(maxsplit=1)[0]
+    assert re.search(rf"`[^`]*\b{word}\b", text), f"{word} is missing in {DOCUMENT.name}"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_info_key_is_silent_and_in_the_document(key: str) -> None:
+    assert board().say(f"INFO {key}") == []
+    assert f"`{key.split(maxsplit=1)[0]}`" in DOCUMENT.read_text("utf-8")
+
+
+# --- every move asked for is said once ---------------------------------------------------------------------
+
+
+def test_new_while_thinking_is_answered_before_the_next_question() -> None:
+    """The board sends nothing for *New*; it throws the next move away and takes the one after that."""
+    talk = board()
+    talk.say(position("7,7"))
+    talk.thinker.best = H9
+    old = talk.job
+    assert talk.say(position("11,5")) == ["OK", "6,7"]
+    talk.session.finished(Outcome(old.token, (I9,)))
+    assert talk.take() == [] and talk.job.stones == ((11 * 15 + 5, 0),)
+    assert moves(talk.answer(H8)) == ["7,7"]
+
+
+def test_the_owed_move_is_legal_where_the_search_knew_none() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    _, owed = talk.say(position("11,5"))
+    row, column = map(int, owed.split(","))
+    assert 0 <= row < 15 and 0 <= column < 15 and (row, column) != (7, 7)
+
+
+@pytest.mark.parametrize("ending", ["yxshowforbid", "yxstop", "yxshowforbid\nyxstop"])
+def test_undo_while_thinking_is_answered_once(ending: str) -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", "6,8"))
+    talk.thinker.best = G7
+    assert talk.say(position("7,7", "6,7", word="yxboard")) == ["OK"]
+    assert moves(talk.say(ending)) == ["8,6"]
+    assert moves(talk.say("yxstop\nyxshowforbid")) == [] and not talk.session.thinking
+
+
+def test_new_twice_owes_twice() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    assert len(moves(talk.say(position("6,7")))) == 1
+    assert len(moves(talk.say(position("6,8")))) == 1
+    assert len(moves(talk.answer(H8))) == 1
+
+
+def test_n_best_about_the_position_that_is_thought_about_is_one_question() -> None:
+    """The board waits for one move: a second one would stand on the first."""
+    talk = board()
+    talk.say(position("7,7"))
+    assert moves(talk.say(position("7,7", word="yxboard") + "\nyxnbest 3")) == []
+    assert moves(talk.answer(H9, result(H9))) == ["6,7"]
+
+
+def test_n_best_after_new_is_a_question_of_its_own() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    assert len(moves(talk.say(position(word="yxboard") + "\nyxnbest 3"))) == 1
+    assert moves(talk.answer(H9, result(H9))) == ["6,7"]
+
+
+@pytest.mark.parametrize("question", ["yxnbest 3", "yxsearchdefend", "yxbalanceone 0", "yxbalancetwo 0"])
+@pytest.mark.parametrize("goes_on", ["turn 6,8", position("7,7", "6,7", "6,8")])
+def test_the_board_goes_on_without_what_it_does_not_wait_for(question: str, goes_on: str) -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", word="yxboard") + f"\n{question}")
+    assert moves(talk.say(goes_on)) == []
+    assert talk.job.stones == ((H8, 0), (H9, 1), (I9, 0)) and moves(talk.answer(G7)) == ["8,6"]
+
+
+def test_a_dropped_choice_of_swap2_is_answered_by_a_move() -> None:
+    """A remark would not count as the move that the board throws away."""
+    talk = board()
+    talk.say(position("7,7", "6,7", "6,8", word="yxboard") + "\nyxswap2step2")
+    (owed,) = moves(talk.say(position("7,7", "6,7", word="yxboard") + "\nyxshowforbid\nyxstop"))
+    assert re.fullmatch(r"\d+,\d+", owed) and owed not in STONES.split()
+
+
+def test_other_managers_hear_nothing_of_a_dropped_question() -> None:
+    talk = Talk()
+    talk.say("START 15\nTURN 7,7")
+    assert talk.say("START 15\nBOARD\n5,5,2\nDONE") == ["OK"]
+
+
+def test_hash_clear_is_not_lost_when_the_question_before_it_is_dropped() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    talk.say("yxhashclear\n" + position("11,5"))
+    assert talk.job.clear_tree
+
+
+def test_stop_ends_thinking_on_the_opponents_time() -> None:
+    talk = board()
+    talk.say("info pondering 1\n" + position("7,7"))
+    talk.answer(H9)
+    assert talk.job.kind == "ponder"
+    before = talk.thinker.cancelled
+    assert talk.say("yxstop") == [] and talk.thinker.cancelled == before + 1
+
+
+# --- limits ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_time_limit_the_brain_thinks_until_it_is_stopped() -> None:
+    talk = board()
+    talk.say("INFO timeout_match 100000000\nINFO time_left 100000000\nINFO timeout_turn 2000000")
+    talk.say("INFO max_node -1")
+    talk.say(position("7,7"))
+    limits = talk.job.limits
+    assert limits.turn_ms is None and limits.time_left_ms is None and limits.max_nodes is None
+    talk.say("yxstop\nINFO max_node 10000\n" + position("7,7"))
+    assert talk.job.limits.max_nodes == 10000 and talk.job.limits.turn_ms is None
+
+
+# --- swap2 -------------------------------------------------------------------------------------------------
+
+
+def test_swap2_step_1_puts_three_stones_also_without_a_new_start() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    talk.answer(H9)
+    assert talk.say("yxswap2step1") == [] and talk.job.kind == "swap2" and talk.job.opening == ()
+    assert talk.answer((0, 17, 62)) == [
+        "MESSAGE SWAP2 MOVE1 0 0", "MESSAGE SWAP2 MOVE2 1 2", "MESSAGE SWAP2 MOVE3 4 2"
+    ]
+    assert not talk.session.thinking
+
+
+def test_swap2_step_1_while_a_move_is_thought_about() -> None:
+    talk = board()
+    talk.say(position("7,7"))
+    assert len(moves(talk.say("yxswap2step1"))) == 1
+    assert len(talk.answer((0, 17, 62))) == 3
+
+
+@pytest.mark.parametrize(("points", "word"), [("SWAP", "YES"), ((G7,), "NO")])
+def test_swap2_choices(points: object, word: str) -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", "6,8", word="yxboard") + "\nyxswap2step2")
+    assert talk.job.opening == (H8, H9, I9)
+    assert talk.answer(points) == [f"MESSAGE SWAP2 SWAP1 {word}"]  # type: ignore[arg-type]
+    talk.say(position("7,7", "6,7", "6,8", "8,6", "5,9", word="yxboard") + "\nyxswap2step3")
+    chosen = points if isinstance(points, str) else (0,)
+    assert talk.job.opening == (H8, H9, I9, G7, J10)
+    assert talk.answer(chosen) == [f"MESSAGE SWAP2 SWAP2 {word}"]
+    talk.say("turn 0,7" if word == "YES" else position("7,7", "6,7", "6,8", "8,6", "5,9"))
+    assert len(talk.job.stones) == (6 if word == "YES" else 5)
+
+
+def test_swap2_puts_two_stones_if_the_engine_wants_to() -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", "6,8", word="yxboard") + "\nyxswap2step2")
+    assert talk.answer((G7, J10)) == ["MESSAGE SWAP2 MOVE4 8 6", "MESSAGE SWAP2 MOVE5 5 9"]
+
+
+def test_swap2_with_other_stones_is_an_error() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard"))
+    assert talk.say("yxswap2step2") == ["ERROR YXSWAP2STEP2 needs 3 stones, not 1"]
+    assert talk.say("yxswap2step3") == ["ERROR YXSWAP2STEP3 needs 5 stones, not 1"]
+
+
+# --- soosorv -----------------------------------------------------------------------------------------------
+
+
+def test_soosorv_step_1_offers_one_of_the_26_openings() -> None:
+    talk = board()
+    talk.say("info rule 2\nyxsoosorvstep1")
+    looks = 0
+    while talk.session.thinking:
+        assert talk.job.rule is Rule.RENJU and len(talk.job.stones) == 3
+        looks += 1
+        lines = talk.answer(0, result(0))
+    assert looks > 1
+    said = [line.split() for line in soosorv(lines)]
+    cells = [(int(row), int(column)) for _, row, column in said]
+    assert [word for word, *_ in said] == ["MOVE1", "MOVE2", "MOVE3"]
+    assert cells[0] == (7, 7) and len(set(cells)) == 3
+    assert all(abs(r - 7) <= far and abs(c - 7) <= far for (r, c), far in zip(cells, (0, 1, 2), strict=True))
+
+
+def test_openings_stay_on_small_boards_and_rectangles() -> None:
+    for width, height in ((5, 5), (6, 22), (22, 5)):
+        for triple in openings(width, height, Random(1), 50):
+            assert len(set(triple)) == 3 and all(0 <= point < width * height for point in triple)
+
+
+@pytest.mark.parametrize(("points", "word"), [("SWAP", "YES"), ((G7,), "NO")])
+def test_soosorv_step_2_chooses_a_colour(points: object, word: str) -> None:
+    talk = board()
+    talk.say(f"yxsoosorvstep2\n{STONES}done")
+    assert talk.job.opening == (H8, H9, I9)
+    assert talk.answer(points) == [f"MESSAGE SOOSORV SWAP1 {word}"]  # type: ignore[arg-type]
+
+
+def test_soosorv_step_3_says_the_fourth_stone_and_how_many_fifth_moves() -> None:
+    talk = board()
+    talk.say(f"yxsoosorvstep3\n{STONES}done")
+    assert talk.job.to_move == 1
+    assert talk.answer(G7) == [] and talk.job.stones[-1] == (G7, 1) and talk.job.to_move == 0
+    found = tuple(valued(point, q) for point, q in ((0, 0.6), (16, 0.3), (33, -0.05), (50, -0.4)))
+    assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE4 8 6 3"]
+
+
+@pytest.mark.parametrize(("number", "word"), [(2, "NO"), (3, "YES")])
+def test_soosorv_step_4_swaps_where_black_must_offer_too_much(number: int, word: str) -> None:
+    talk = board()
+    talk.say(f"yxsoosorvstep4 {number}\n{STONES}8,6\ndone")
+    found = tuple(valued(point, q) for point, q in ((0, 0.6), (16, 0.3), (33, -0.05)))
+    assert soosorv(talk.answer(0, result(0, candidates=found))) == [f"SWAP2 {word}"]
+
+
+def test_soosorv_step_5_offers_moves_that_are_not_alike_by_symmetry() -> None:
+    talk = board()
+    talk.say("yxsoosorvstep5 3\n7,7\n6,7\n5,7\n8,7\ndone")  # a column: left and right are alike
+    left, right, other = 7 * 15 + 5, 7 * 15 + 9, 10
+    found = tuple(valued(point, 0.1) for point in (left, right, other))
+    lines = soosorv(talk.answer(left, result(left, candidates=found)))
+    assert lines[:3] == ["MOVE5 REFRESH", "MOVE5 7 5", "MOVE5 0 10"]
+    assert len(lines) == 5 and lines[-1] == "MOVE5 DONE" and "7 9" not in lines[3]
+
+
+def test_soosorv_step_6_keeps_the_fifth_move_that_is_worst_for_black() -> None:
+    talk = board()
+    talk.say(f"yxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\n0,2\ndone")
+    assert len(talk.job.stones) == 4
+    found = tuple(valued(point, q) for point, q in ((0, 0.6), (1, -0.2), (2, 0.3)))
+    assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE5C 0 1"]
+
+
+@pytest.mark.parametrize(
+    "question", ["yxsoosorvstep1", f"yxsoosorvstep2\n{STONES}done", f"yxsoosorvstep3\n{STONES}done",
+                 f"yxsoosorvstep4 8\n{STONES}8,6\ndone", f"yxsoosorvstep5 8\n{STONES}8,6\ndone",
+                 f"yxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\ndone"],
+)  # fmt: skip
+def test_soosorv_is_answered_also_where_the_search_fails(question: str) -> None:
+    talk = board()
+    talk.say(question)
+    lines: list[str] = []
+    while talk.session.thinking:
+        lines = talk.answer(None)
+    assert lines and all(line.startswith("MESSAGE SOOSORV ") for line in lines)
+
+
+def test_soosorv_with_other_stones_is_an_error() -> None:
+    talk = board()
+    assert talk.say("yxsoosorvstep2\n7,7\ndone") == ["ERROR YXSOOSORVSTEP2 needs 3 stones, not 1"]
+    assert talk.say("yxsoosorvstep4\n7,7\ndone")[0].startswith("ERROR YXSOOSORVSTEP4 needs a number")
+    assert talk.say("yxsoosorvstep6\n7,7\n7,99\ndone")[0].startswith("ERROR ")
+
+
+def test_fifth_moves_are_filled_up_from_the_centre_and_end_with_the_board() -> None:
+    talk = board("5 5")
+    talk.say("yxsoosorvstep5 8\n2,2\n1,2\n0,0\n4,3\ndone")
+    assert len(fifth_moves(talk.job, None, 100)) == 21
+    assert even_number(talk.job, None) == 1
+
+
+# --- balance, n best, blocked ------------------------------------------------------------------------------
+
+
+def test_balance_one_plays_the_move_that_leaves_nobody_ahead() -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", word="yxboard") + "\nyxbalanceone 0")
+    found = tuple(valued(point, q) for point, q in ((0, 0.6), (16, 0.02), (33, -0.3)))
+    lines = talk.answer(0, result(0, candidates=found))
+    assert moves(lines) == ["1,1"] and "MESSAGE balance b14" in lines
+    talk.say("turn 0,5")
+    assert talk.job.stones[2:] == ((16, 0), (5, 1))
+
+
+def test_a_bias_asks_for_a_lead() -> None:
+    talk = board()
+    talk.say(position("7,7", "6,7", word="yxboard") + "\nyxbalanceone 300")
+    found = tuple(valued(point, q) for point, q in ((0, 0.6), (16, 0.02), (33, -0.3)))
+    assert moves(talk.answer(0, result(0, candidates=found))) == ["0,0"]
+
+
+def test_balance_two_is_one_line_of_which_the_board_plays_the_first() -> None:
+    talk = board()
+    talk.say("INFO timeout_turn 1000\n" + position("7,7", "6,7", word="yxboard") + "\nyxbalancetwo 0")
+    assert talk.job.limits.turn_ms == 500
+    assert talk.answer(0, result(0, candidates=(valued(0, 0.6), valued(16, 0.02)))) == []
+    assert talk.job.stones[-1] == (16, 0) and talk.job.to_move == 1
+    assert moves(talk.answer(0, result(0, candidates=(valued(17, 0.5), valued(18, -0.1))))) == ["1,1 1,3"]
+    talk.say("turn 0,5")
+    assert talk.job.stones[2:] == ((16, 0), (5, 1))
+
+
+def test_stop_holds_for_both_searches_of_a_balance() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0\nyxstop")
+    talk.job.stop.set()
+    before = talk.thinker.hurried
+    talk.answer(0, result(0, candidates=(valued(0, 0.0),)))
+    assert talk.session.thinking and talk.thinker.hurried == before + 1
+
+
+def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard") + "\nyxsearchdefend")
+    found = tuple(move(point, 9) for point in range(60))
+    lines = talk.answer(0, result(0, candidates=found))
+    assert talk.job.n >= 225 and moves(lines) == ["0,0"]
+    assert sum(line.startswith("MESSAGE best ") for line in lines) == 20
+
+
+def test_blocked_points_are_not_played_until_they_are_given_back() -> None:
+    talk = board()
+    found = (move(H9, 90), move(I9, 50), move(G7, 9))
+    talk.say("yxblock\n6,7\ndone\n" + position("7,7"))
+    assert talk.job.kind == "nbest" and talk.job.blocked == {H9}
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert moves(talk.answer(H9, result(H9, candidates=found))) == ["6,8"]
+    talk.say("yxblock\n6,8\ndone\nyxblockundo\n6,7\ndone\n" + position("7,7"))
+    assert talk.job.blocked == {I9} and moves(talk.answer(H9, result(H9, candidates=found))) == ["6,7"]
+    talk.say("yxblockreset\n" + position("7,7"))
+    assert talk.job.kind == "move" and not talk.job.blocked
+    assert moves(talk.answer(H9)) == ["6,7"]
+
+
+def test_blocked_points_are_not_shown() -> None:
+    talk = board()
+    talk.say("info show_detail 1\nyxblock\n6,7\ndone\n" + position("7,7"))
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=(move(H9, 90), move(I9, 50)))))
+    assert "MESSAGE REALTIME BEST 6,8" in talk.take()
+
+
+def test_where_only_blocked_points_were_found_the_rest_is_searched() -> None:
+    talk = board()
+    talk.say("yxblock\n6,7\ndone\n" + position("7,7"))
+    assert moves(talk.answer(H9, result(H9, candidates=(move(H9, 90),)))) == []
+    assert talk.job.stones == ((H8, 0), (H9, 3)) and talk.job.to_move == 1
+    assert moves(talk.answer(I9, result(I9, candidates=(move(I9, 90),)))) == ["6,8"]
+    talk.say("turn 8,6")
+    assert talk.job.stones == ((H8, 0), (I9, 1), (G7, 0))
+
+
+def test_where_all_is_blocked_the_best_is_played_all_the_same() -> None:
+    talk = board()
+    talk.say("".join(f"yxblock\n{p // 15},{p % 15}\ndone\n" for p in range(225)) + position("7,7"))
+    assert moves(talk.answer(H9, result(H9, candidates=(move(H9, 90),)))) == ["6,7"]
+
+
+def test_a_blocked_path_holds_for_its_position_only() -> None:
+    talk = board()
+    talk.say("yxblockpath\n7,7\n6,7\ndone\nyxblockpath\n7,7\n20,20\ndone")
+    talk.say(position("7,7"))
+    assert talk.job.blocked == {H9}
+    talk.answer(H9)
+    talk.say(position("7,6"))
+    assert not talk.job.blocked
+    talk.answer(H9)
+    talk.say("yxblockpathundo\n7,7\n6,7\ndone\n" + position("7,7"))
+    assert not talk.job.blocked
+    talk.say("yxblockpath\n7,7\n6,7\ndone\nyxblockpathreset\n" + position("7,7"))
+    assert not talk.job.blocked
+
+
+def test_another_board_has_no_blocked_points() -> None:
+    talk = board()
+    talk.say("yxblock\n6,7\ndone\nstart 20 20\nboard\n7,7,2\ndone")
+    assert not talk.job.blocked
+
+
+def test_a_person_who_asks_for_what_is_missing_reads_a_word() -> None:
+    talk = board()
+    assert talk.say("yxdraw") == ["MESSAGE DRAW REJECT"]
+    for line in ("yxresign", "yxprintfeature", "yxhashdump\na.bin", "yxdbfix", "yxquerydatabaseone\ndone"):
+        (said,) = talk.say(line)
+        assert said.startswith("MESSAGE ") and len(said) < 250
+    assert talk.say("yxquerydatabaseall\n7,7\ndone") == []
+
+
+def test_a_script_is_answered_at_once_through_both_searches_of_a_balance() -> None:
+    talk = board()
+    talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0")
+    talk.session.answer_at_once()
+    for expected in (0, 1):
+        talk.thinker.now += SCRIPT_TURN_S
+        talk.session.watch()
+        assert talk.thinker.hurried == expected + 1
+        lines = talk.answer(expected)
+    assert moves(lines) == ["0,0 0,1"]
+
+
+def test_blocks_cut_short_by_a_new_command_leave_nothing_behind() -> None:
+    for word in ("yxsoosorvstep5 3", "yxblockpath", "yxquerydatabaseone"):
+        parser = Parser()
+        for line in (word.encode(), b"7,7", b"START 15"):
+            found = list(parser.feed(line, 0.0))
+        assert len(found) == 1 and type(found[0][0]).__name__ == "Start"

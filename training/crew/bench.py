@@ -1,0 +1,90 @@
+"""Speed of self-play: positions and evaluations a second against the net alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import tempfile
+from pathlib import Path
+
+from training.crew.cores import worker_count
+from training.crew.crew import Crew
+from training.play.evaluators import load_evaluator, save_weights
+from training.play.openings import opening_planes
+from training.settings.schema import NetConfig, RunConfig
+
+SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
+
+
+def untrained_net(folder: Path, config: NetConfig, device: str) -> str:
+    """Export a net with random weights, calibrated on random openings; return its file."""
+    import torch
+
+    from training.export.export import Tolerances, export_net
+    from training.net.network import Network
+
+    torch.manual_seed(1)
+    network = Network(config).eval()
+    name = f"{config.kind}-{config.blocks}x{config.channels}"
+    if device != "cpu":
+        save_weights(network, folder / f"{name}.pt", name)
+        return str(folder / f"{name}.pt")
+    rng = random.Random(1)
+    batches = [opening_planes(rng, 32, 15, 15) for _ in range(4)]
+    anything = Tolerances(*[1e9] * len(dataclasses.fields(Tolerances)))
+    return str(export_net(network, folder, name, calibration=batches, tolerances=anything).fastest)
+
+
+def in_kernel(file: str) -> bool:
+    """Return whether the kernel computes the net of a file, and onnxruntime could."""
+    return file.endswith(".onnx") and load_evaluator(file).judge is not None
+
+
+def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
+    """Measure self-play with each net on 15x15 freestyle and print it; return 0.
+
+    Args:
+        config: its workers, games and search settings are used; every move gets a full search.
+        nets: files; none: untrained nets of `SHAPES` and of the shape that the settings name.
+        seconds: of each measurement.
+    """
+    from training.net.network import choose_device
+
+    device = choose_device(config.device).type
+    workers = worker_count(config, device)
+    play = dataclasses.replace(config.play, full_share=1.0)
+    mix = dataclasses.replace(config, sizes=("15",), rules=("0",), small_share=0.0).mix(False)
+    print(
+        f"{workers} workers on {device}, {config.games} games each, {play.simulations} simulations a move, "
+        "15x15 freestyle"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "records").mkdir()
+        shapes = dict.fromkeys((*SHAPES, config.learner.net))
+        files = nets or [untrained_net(root, shape, device) for shape in shapes]
+        for file in files:
+            crew = Crew(workers, root, play, config.games, config.seed, device)
+            try:
+                order = ("raw", file, (15, 15), config.games, seconds / 4)
+                raw = crew.order_all((*order, False), "raw", lambda: False)
+                _, warm_s, _ = crew.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
+                count = max(400.0, 400 * seconds / max(warm_s, 1e-3)) * workers
+                done, took_s, cpu_s = crew.play(1, file, mix, int(count), lambda *_: None, lambda: False)
+                again = crew.order_all((*order, False), "raw", lambda: False)
+                session = crew.order_all((*order, True), "raw", lambda: False) if in_kernel(file) else []
+            finally:
+                crew.close()
+            speed = done.evaluations / took_s
+            raw_speed = max(sum(a[0] for a in raw), sum(a[0] for a in again))
+            raw_cpu = max(a[1] for a in raw + again)
+            print(
+                f"{Path(file).name}: {done.moves / took_s:.0f} positions/s, {speed:.0f} evaluations/s = "
+                f"{100 * speed / raw_speed:.0f} % of {raw_speed:.0f} without search "
+                f"({100 * done.evaluations / cpu_s / raw_cpu:.0f} % a CPU second), "
+                f"{done.simulations / took_s:.0f} simulations/s, "
+                f"{done.evaluations / max(1, done.moves):.1f} evaluations a position ({took_s:.0f} s)"
+                + (f"; onnxruntime alone: {sum(a[0] for a in session):.0f} evaluations/s" if session else ""),
+                flush=True,
+            )
+    return 0

@@ -1,0 +1,251 @@
+"""The workers of a run as processes: start, order, watch, restart, stop."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.crew.worker import worker_main
+from training.data.journal import recover_journal, shard_stem
+from training.measure.arena import ArenaResult, ArenaSpec
+from training.play.game import Counters
+from training.settings.schema import Mix, PlayConfig
+
+_STOP_PATIENCE_S = 10.0
+_LIVES = 3  # of a worker within one order: what kills it every time is no accident
+
+
+class WorkerError(RuntimeError):
+    """A worker failed; the message holds its traceback."""
+
+
+class Crew:
+    """Worker processes that are given one order each and answer when it is done.
+
+    One that is killed (by a system short of memory, say) is started again and goes on with its order; its
+    finished games are saved, those in flight are lost.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        run_dir: Path,
+        play: PlayConfig,
+        games: int,
+        seed: int,
+        device: str,
+        report: Callable[[str], None] = print,
+    ) -> None:
+        """Start the processes.
+
+        Args:
+            workers: number of processes.
+            run_dir: of the run; `records` exists.
+            play: settings of self-play.
+            games: in flight in each worker, of each size.
+            seed: of all games; each worker derives its own.
+            device: "cpu" or a CUDA device.
+            report: gets a line when a worker had to be started again.
+        """
+        self._context = multiprocessing.get_context("spawn")
+        self._run_dir, self._seed, self._report = run_dir, seed, report
+        self._options = {"device": device, "play": play, "games": games}
+        self._processes: list[Any] = [None] * workers
+        self._pipes: list[Connection] = [self._start(index, 0) for index in range(workers)]
+        self._lives = [0] * workers
+        self._orders: list[tuple[Any, ...]] = [()] * workers
+        self._stopping = False
+
+    def _start(self, index: int, life: int) -> Connection:
+        """Start a worker's process and return our end of its pipe."""
+        entropy = [self._seed, index, life] if life else [self._seed, index]
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        options = {"index": index, "life": life, "seed": seed, **self._options}
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=worker_main, args=(theirs, self._run_dir, options), name=f"self-play {index}", daemon=True
+        )
+        with _one_thread_each():
+            process.start()
+        theirs.close()
+        self._processes[index] = process
+        return ours
+
+    def _give(self, index: int, order: tuple[Any, ...]) -> None:
+        """Give a worker an order; one that has died since the last is started again."""
+        self._orders[index] = order
+        try:
+            self._pipes[index].send(order)
+        except OSError:
+            self._revive(index)
+
+    def _revive(self, index: int) -> None:
+        """Start a dead worker again, with its order."""
+        self._processes[index].join(1)  # the pipe closes a moment before the code is known
+        code = self._processes[index].exitcode
+        self._pipes[index].close()
+        self._lives[index] += 1
+        self._pipes[index] = self._start(index, self._lives[index])
+        self._pipes[index].send(self._orders[index])
+        self._report(f"self-play worker {index} ended unexpectedly (exit code {code}): started again")
+
+    def play(
+        self,
+        cycle: int,
+        net: str,
+        mix: Mix,
+        positions: int,
+        on_progress: Callable[[int, int], None],
+        stopped: Callable[[], bool],
+    ) -> tuple[Counters, float, float]:
+        """Let all workers play `positions` together.
+
+        Args:
+            cycle: names the shards.
+            net: file or name of the evaluator.
+            on_progress: called with games and positions finished so far.
+            stopped: asked now and then; when true the workers finish early (and cannot be used again).
+
+        Returns:
+            What was done, the seconds of the slowest worker, the CPU seconds of all.
+
+        Raises:
+            WorkerError: a worker failed.
+        """
+        share = -(-positions // len(self._pipes))
+        for index in range(len(self._pipes)):
+            self._give(index, ("play", cycle, net, mix, share))
+        progress, saved = ([(0, 0)] * len(self._pipes) for _ in range(2))
+        total, slowest_s, cpu_s = Counters(), 0.0, 0.0
+
+        def save(index: int) -> None:
+            """Keep what a dead worker has finished, and leave the rest to the next one."""
+            stem = shard_stem(cycle, index, self._lives[index])
+            journal = self._run_dir / "records" / f"{stem}.journal"
+            games = recover_journal(journal) if journal.exists() else []
+            done = sum(game.positions for game in games)
+            total.add(Counters(games=len(games), moves=done))
+            saved[index] = progress[index] = saved[index][0] + len(games), saved[index][1] + done
+            *order, left = self._orders[index]
+            self._orders[index] = (*order, max(1, left - done))
+
+        for answer in self._answers(stopped, save):
+            index, message = answer
+            if message[0] == "progress":
+                progress[index] = saved[index][0] + message[1], saved[index][1] + message[2]
+                on_progress(sum(p[0] for p in progress), sum(p[1] for p in progress))
+            elif message[0] == "done":
+                total.add(message[1])
+                slowest_s = max(slowest_s, message[2])
+                cpu_s += message[3]
+        return total, slowest_s, cpu_s
+
+    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+        """Share the pairs of a match among the workers and return the whole result.
+
+        Raises:
+            WorkerError: a worker failed.
+        """
+        from dataclasses import replace
+
+        n = len(self._pipes)
+        for index in range(n):
+            first, last = spec.pairs * index // n, spec.pairs * (index + 1) // n
+            part = replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
+            self._give(index, ("arena", part))
+        parts: dict[int, ArenaResult] = {}
+        for index, message in self._answers(stopped):
+            if message[0] == "arena":
+                parts[index] = message[1]
+        whole = ArenaResult()
+        for index in sorted(parts):
+            whole.pairs += parts[index].pairs
+            whole.plies += parts[index].plies
+            whole.black_points += parts[index].black_points
+            whole.depth |= parts[index].depth
+        return whole
+
+    def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
+        """Give every worker the same order and return their answers of a kind."""
+        for index in range(len(self._pipes)):
+            self._give(index, order)
+        return [message[1:] for _, message in self._answers(stopped) if message[0] == answer]
+
+    def _answers(
+        self, stopped: Callable[[], bool], on_death: Callable[[int], None] = lambda index: None
+    ) -> Any:
+        """Yield (worker, message) until every worker has given its last answer.
+
+        Args:
+            stopped: asked now and then.
+            on_death: called with a worker that has died, before it is started again.
+        """
+        busy = dict(enumerate(self._pipes))
+        first_lives = list(self._lives)
+        while busy:
+            if stopped() and not self._stopping:
+                self._stopping = True
+                for pipe in self._pipes:
+                    with contextlib.suppress(OSError):
+                        pipe.send(("stop",))
+            for ready in wait(list(busy.values()), timeout=0.2):
+                index = next(i for i, pipe in busy.items() if pipe is ready)
+                try:
+                    message = busy[index].recv()
+                except (EOFError, OSError) as error:
+                    on_death(index)
+                    if self._stopping:
+                        del busy[index]
+                        continue
+                    if self._lives[index] - first_lives[index] == _LIVES - 1:
+                        self._processes[index].join(1)
+                        raise WorkerError(
+                            f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit "
+                            f"code {self._processes[index].exitcode}); the same command goes on from the "
+                            "last cycle"
+                        ) from error
+                    self._revive(index)
+                    busy[index] = self._pipes[index]
+                    continue
+                if message[0] == "error":
+                    raise WorkerError(f"self-play worker {index} failed:\n{message[1]}")
+                yield index, message
+                if message[0] != "progress":
+                    del busy[index]
+
+    def close(self) -> None:
+        """Stop the workers; those that do not listen are killed."""
+        for pipe in self._pipes:
+            with contextlib.suppress(OSError):
+                pipe.send(("stop",))
+                pipe.close()
+        deadline_s = time.monotonic() + _STOP_PATIENCE_S
+        for process in self._processes:
+            process.join(max(0.0, deadline_s - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Any:
+    """Let a child start with one thread for each numerical library."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

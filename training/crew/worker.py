@@ -1,0 +1,141 @@
+"""A worker: a process of its own that plays what the crew orders.
+
+Finished games are appended to a journal at once and moved into one shard at the end of each order, so that
+killing a worker loses only the games in flight. Orders come through a pipe; a closed pipe ends the worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.evaluator.base import Evaluator
+from engine.evaluator.onnx import OnnxEvaluator
+from training.data.journal import Journal, shard_stem
+from training.data.records import GameRecord
+from training.data.shards import SUFFIX, write_shard
+from training.play.evaluators import load_evaluator
+from training.play.groups import GameGroups
+from training.play.openings import opening_planes
+from training.settings.schema import Mix
+
+REPORT_S = 1.0  # seconds between progress reports
+
+
+def _raw_speed(
+    net: str, size: tuple[int, int], rows: int, seconds: float, session: bool, device: str
+) -> tuple[float, float]:
+    """Return evaluations a second, and a CPU second, of a net on random openings without any search.
+
+    Args:
+        net: as for `load_evaluator`, with `device`.
+        size: width and height of the boards.
+        rows: positions of a batch.
+        seconds: that it takes.
+        session: let onnxruntime compute also what the kernel would.
+        device: "cpu" or a CUDA device.
+    """
+    evaluator: Evaluator = OnnxEvaluator(net) if session else load_evaluator(net, device)
+    planes = opening_planes(random.Random(1), rows, *size)
+    keys = np.zeros(rows, np.uint64)
+    for _ in range(3):
+        evaluator.evaluate(planes, keys)
+    started_s, started_cpu_s, done = time.monotonic(), time.process_time(), 0
+    while time.monotonic() - started_s < seconds:
+        evaluator.evaluate(planes, keys)
+        done += rows
+    return done / (time.monotonic() - started_s), done / (time.process_time() - started_cpu_s)
+
+
+def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
+    """Obey orders until told to stop or the pipe closes.
+
+    Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
+    seconds, session). Answers are ("progress", games, positions), ("done", counters, elapsed_s, cpu_s),
+    ("arena", result), ("raw", evaluations a second, and a CPU second) and ("error", text).
+
+    Args:
+        connection: this end of the pipe.
+        run_dir: of the run.
+        options: index, life, seed, device, play (`PlayConfig`), games.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        _Worker(connection, run_dir, options).obey()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except Exception:
+        with contextlib.suppress(OSError):
+            connection.send(("error", traceback.format_exc()))
+
+
+class _Worker:
+    def __init__(self, connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
+        self._connection, self._run_dir, self._options = connection, run_dir, options
+        self._play = GameGroups(options["play"], options["games"], options["seed"])
+        self._net = ""
+        self._next_report_s = 0.0
+        self._stopped = False
+
+    def obey(self) -> None:
+        while not self._stopped:
+            order = self._connection.recv()
+            if order[0] == "stop":
+                return
+            if order[0] == "play":
+                self._self_play(*order[1:])
+            elif order[0] == "raw":
+                self._connection.send(("raw", *_raw_speed(*order[1:], self._options["device"])))
+            elif order[0] == "arena":
+                from training.measure.arena import play_arena
+
+                result = play_arena(order[1], self._options["device"], self._interrupted)
+                self._connection.send(("arena", result))
+
+    def _interrupted(self) -> bool:
+        """Look for a stop order; called between batches."""
+        if not self._stopped and self._connection.poll():
+            self._stopped = self._connection.recv()[0] == "stop"
+        return self._stopped
+
+    def _self_play(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+        if net != self._net:
+            self._play.use(load_evaluator(net, self._options["device"]))
+            self._net = net
+        started_s, started_cpu_s = time.monotonic(), time.process_time()
+        records = self._run_dir / "records"
+        name = shard_stem(cycle, self._options["index"], self._options["life"])
+        journal, games = Journal(records / f"{name}.journal"), []
+        positions_done = 0
+
+        def keep(game: GameRecord) -> None:
+            nonlocal positions_done
+            journal.add(game)
+            games.append(game)
+            positions_done += game.positions
+
+        def stop() -> bool:
+            now_s = time.monotonic()
+            if now_s >= self._next_report_s:
+                self._next_report_s = now_s + REPORT_S
+                self._connection.send(("progress", len(games), positions_done))
+                return self._interrupted()
+            return self._stopped
+
+        self._play.on_record = keep
+        counters = self._play.play(mix, positions, stop)
+        if games:
+            write_shard(records / f"{name}{SUFFIX}", games)
+        journal.close()
+        elapsed_s, cpu_s = time.monotonic() - started_s, time.process_time() - started_cpu_s
+        self._connection.send(("done", counters, elapsed_s, cpu_s))

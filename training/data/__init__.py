@@ -1,0 +1,1 @@
+"""Game records from self-play to the learner: records, shards, journals, imports, the window."""

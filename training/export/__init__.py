@@ -1,0 +1,1 @@
+"""A torch net as ONNX files: graph, quantisation, comparison, card."""

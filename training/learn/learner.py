@@ -1,0 +1,334 @@
+"""The learner: games in, better weights out.
+
+It reads the shards under `run_dir/records`, keeps a window of positions for each board size, takes batches
+as long as bounded reuse allows, and writes checkpoints under `run_dir/checkpoints`. A learner that loads a
+checkpoint continues exactly as the one that wrote it would have, given the same shards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from engine.encoding import FEATURE_VERSION
+from training.data.window import Batch, Window
+from training.export.card import Origin
+from training.export.export import Exported, export_net
+from training.learn import checkpoint, losses
+from training.net.grow import grow
+from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups
+from training.settings.schema import LearnerConfig, NetConfig
+from training.settings.values import from_mapping, to_mapping
+
+_CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 16
+_KL_LIMITS = (0.1, 10.0)  # protocol: the field's limits of the KL-adaptive multiplier
+
+
+class Learner:
+    """Trains one net on the records of a run.
+
+    Attributes:
+        model: the net in training.
+        averaged: its exponential moving average, the one to export.
+        window: positions that batches are drawn from.
+        batches, samples: taken so far.
+        spent: samples that count against bounded reuse; see `settle`.
+        config: as given.
+
+    Args:
+        config: see `LearnerConfig`.
+        run_dir: holds `records` and `checkpoints`; both are made when missing.
+        device: `auto`, `cpu` or `cuda`.
+        report: gets a line for anything that was skipped or repaired.
+
+    Raises:
+        ValueError: a GPU was asked for by name and there is none.
+    """
+
+    def __init__(
+        self,
+        config: LearnerConfig,
+        run_dir: Path | str,
+        device: str = "auto",
+        report: Callable[[str], None] = print,
+    ) -> None:
+        self.config = config
+        self.run_dir = Path(run_dir)
+        self.device = choose_device(device)
+        if config.threads and self.device.type == "cpu":
+            torch.set_num_threads(config.threads)
+        self.records_dir.mkdir(parents=True, exist_ok=True)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.model = Network(config.net)
+        self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
+        self.optimizer = torch.optim.AdamW(
+            parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99)
+        )
+        self.window = Window(config, report)
+        self.batches = self.samples = self.spent = 0
+        self.progress: float | None = None
+        self._report = report
+        self._bf16 = computes_in_bf16(self.device) if config.bf16 is None else config.bf16
+        self._rng = np.random.default_rng(config.seed)
+        self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
+        self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
+        self._kl = 0.0
+
+    @property
+    def records_dir(self) -> Path:
+        return self.run_dir / "records"
+
+    @property
+    def checkpoints_dir(self) -> Path:
+        return self.run_dir / "checkpoints"
+
+    def refresh(self) -> int:
+        """Read shards that are new under `run_dir/records`; return the number of usable positions added."""
+        return self.window.refresh(self.records_dir)
+
+    def allowance(self) -> int:
+        """Return how many batches bounded reuse of the positions seen so far still allows."""
+        return max(0, math.floor((self.config.reuse * self.window.seen - self.spent) / self.config.batch))
+
+    def settle(self) -> None:
+        """Give up the reuse that positions seen so far still allow: new ones set the pace from here on."""
+        self.spent = int(self.config.reuse * self.window.seen)
+
+    def way(self) -> float:
+        """Return the part of the schedule that is done, 0 to 1.
+
+        It is `progress` where somebody sets that, e.g. by the clock, else batches / total_batches.
+        """
+        total = self.config.total_batches
+        way = self.batches / total if total else 0.0
+        return min(max(way if self.progress is None else self.progress, 0.0), 1.0)
+
+    def learning_rate(self) -> float:
+        """Return the rate of the next batch."""
+        c, way = self.config, self.way()
+        factor = 1.0
+        if c.schedule == "cosine":
+            factor = 0.02 + 0.98 * (1 + math.cos(math.pi * way)) / 2
+        elif c.schedule == "step":
+            factor = 1.0 if way < 0.6 else 0.4 if way < 0.85 else 0.15
+        elif c.schedule == "kl":
+            factor = self._multiplier
+        return c.lr * factor * min(1.0, (self.batches + 1) / max(c.warmup, 1))
+
+    def step(self, batches: int = 1) -> dict[str, float]:
+        """Take batches and return the means of their metrics.
+
+        Metrics are those of `losses.compute`, `lr`, `grad_norm` (before clipping), `kl` (`kl` schedule only:
+        of the policy against that of `kl_every` batches ago) and the counters `batches` and `samples`.
+
+        Raises:
+            ValueError: the window is empty.
+            FloatingPointError: the loss is not finite. On the CPU the weights are those before the batch;
+                on a GPU, which is not made to wait for every batch, they are spoilt: load the checkpoint.
+        """
+        sums: dict[str, Tensor] = {}
+        rate = 0.0
+        for _ in range(batches):
+            rate += self.learning_rate() / batches
+            for name, value in self._batch(self.window.draw(self._rng, self.config.batch)).items():
+                sums[name] = sums[name] + value if name in sums else value
+        means = dict(zip(sums, (torch.stack(list(sums.values())) / batches).tolist(), strict=True))
+        if not math.isfinite(means["loss"]):
+            raise FloatingPointError(f"loss is {means['loss']} before batch {self.batches}")
+        counters = {"batches": float(self.batches), "samples": float(self.samples)}
+        return {**means, "lr": rate, "kl": self._kl, **counters}
+
+    def _autocast(self) -> contextlib.AbstractContextManager[None]:
+        if not self._bf16:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    def _tensor(self, array: Any) -> Tensor:
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
+
+    def _batch(self, batch: Batch) -> dict[str, Tensor]:
+        c = self.config
+        planes = self._tensor(batch.planes).contiguous(memory_format=torch.channels_last)
+        targets = losses.Targets(
+            *(self._tensor(a) for a in (batch.policy, batch.reply, batch.z, batch.root_wdl))
+        )
+        rate = self.learning_rate()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        if c.schedule == "kl" and self._probe is None:
+            allowed = losses.playable(planes)[0]
+            self._probe = (planes, allowed, self._log_policy(planes, allowed))
+        self._train_mode()
+        self.optimizer.zero_grad(set_to_none=True)
+        with self._autocast():
+            heads = self.model(planes)
+        loss, parts = losses.compute(heads, planes, targets, c.loss)
+        if self.device.type == "cpu" and not torch.isfinite(loss):
+            raise FloatingPointError(f"loss is {loss.item()} at batch {self.batches}")
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
+        self.optimizer.step()
+        self.batches += 1
+        self.samples += len(batch.planes)
+        self.spent += len(batch.planes)
+        self._average()
+        if c.schedule == "kl" and self.batches % c.kl_every == 0:
+            self._adapt()
+        return {**{name: value.float() for name, value in parts.items()}, "grad_norm": norm.detach()}
+
+    def _train_mode(self) -> None:
+        self.model.train()
+        if self.way() > self.config.freeze_norm:
+            for module in self.model.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.eval()
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        decay = min(
+            self.config.ema, (1 + self.batches) / (10 + self.batches)
+        )  # the first weights soon forgotten
+        for mean, value in zip(self.averaged.parameters(), self.model.parameters(), strict=True):
+            mean.lerp_(value, 1 - decay)
+        for mean, value in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
+            if mean.is_floating_point():
+                mean.lerp_(value, 1 - decay)
+
+    @torch.no_grad()
+    def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:
+        self.model.eval()
+        with self._autocast():
+            logits = self.model(planes).policy
+        return torch.log_softmax(logits.masked_fill(~allowed, -1e9), dim=1)
+
+    def _adapt(self) -> None:
+        """Move the rate so that the policy changes by about `kl_target` every `kl_every` batches."""
+        assert self._probe is not None
+        planes, allowed, before = self._probe
+        now = self._log_policy(planes, allowed)
+        self._kl = float((before.exp() * (before - now)).sum(1).mean())
+        if self._kl > 2 * self.config.kl_target:
+            self._multiplier /= 1.5
+        elif self._kl < self.config.kl_target / 2:
+            self._multiplier *= 1.5
+        self._multiplier = min(max(self._multiplier, _KL_LIMITS[0]), _KL_LIMITS[1])
+        self._probe = None
+
+    def export(self, folder: Path | str, name: str, origin: Origin | None = None) -> Exported:
+        """Export the averaged net, calibrated on positions of the window; see `export.export_net`.
+
+        The draw has its own generator, so exporting changes nothing about what is learned.
+
+        Raises:
+            export.ExportError: the files do not compute what the net computes.
+            ValueError: the window is empty.
+        """
+        rng = np.random.default_rng((self.config.seed, self.batches))
+        positions = [self.window.draw(rng, _CALIBRATION_BATCH).planes for _ in range(_CALIBRATION_BATCHES)]
+        return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
+
+    def adopt(self, sources: Mapping[Path, float]) -> None:
+        """Begin with the averaged weights of a checkpoint, of this net or one with fewer blocks.
+
+        Several make a mean, which is of use only where one began with the weights of the other and did not go
+        far ("Robust fine-tuning of zero-shot models", https://arxiv.org/abs/2109.01903).
+
+        Args:
+            sources: checkpoints and their shares, all above 0; they need not sum to 1.
+
+        Raises:
+            checkpoint.CheckpointError: one is damaged, or made for other planes.
+            ValueError: a net cannot be grown into this one.
+        """
+        total, state = sum(sources.values()), self.model.state_dict()
+        grown = [grow(load_averaged(path)[0], self.config.net).state_dict() for path in sources]
+        for name, value in state.items():
+            parts = zip(grown, sources.values(), strict=True)
+            if value.is_floating_point():
+                state[name] = sum((g[name] * (s / total) for g, s in parts), torch.zeros_like(grown[0][name]))
+            else:
+                state[name] = grown[0][name]
+        for mine in (self.model, self.averaged):
+            mine.load_state_dict(state)
+
+    def save(self) -> Path:
+        """Write a checkpoint atomically and return its path.
+
+        Raises:
+            OSError: disk full; older checkpoints stay.
+        """
+        state = {
+            "feature_version": FEATURE_VERSION,
+            "config": to_mapping(self.config),
+            "model": self.model.state_dict(),
+            "averaged": self.averaged.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "window": self.window.state(),
+            "batches": self.batches,
+            "samples": self.samples,
+            "spent": self.spent,
+            "progress": self.progress,
+            "rng": self._rng.bit_generator.state,
+            "kl": (self._multiplier, self._kl, self._probe),
+        }
+        return checkpoint.write_checkpoint(
+            self.checkpoints_dir, self.batches, state, self.config.keep_checkpoints
+        )
+
+    def load(self) -> bool:
+        """Continue from the newest good checkpoint of the run; False when there is none.
+
+        Raises:
+            checkpoint.CheckpointError: it was made for other planes or another shape of net.
+        """
+        found = checkpoint.newest_good(self.checkpoints_dir, self._report)
+        if found is None:
+            return False
+        path, state = found
+        _check_features(path, state)
+        there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
+        if there != self.config.net:
+            raise checkpoint.CheckpointError(
+                f"{path}: holds a net {to_mapping(there)}, the settings ask for {to_mapping(self.config.net)}"
+            )
+        self.model.load_state_dict(state["model"])
+        self.averaged.load_state_dict(state["averaged"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.window.restore(state["window"], self.records_dir)
+        self.batches, self.samples, self.progress = state["batches"], state["samples"], state["progress"]
+        self.spent = state.get("spent", self.samples)
+        self._rng.bit_generator.state = state["rng"]
+        self._multiplier, self._kl, probe = state["kl"]
+        self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)
+        return True
+
+
+def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
+    """Return the averaged net of a checkpoint, on the CPU, and the checkpoint's whole state.
+
+    Raises:
+        checkpoint.CheckpointError: damaged, or made for other planes.
+    """
+    state = checkpoint.read_checkpoint(path)
+    _check_features(path, state)
+    model = Network(from_mapping(NetConfig, state["config"]["net"]))
+    model.load_state_dict(state["averaged"])
+    return model.eval(), state
+
+
+def _check_features(path: Path, state: dict[str, Any]) -> None:
+    found = state["feature_version"]
+    if found != FEATURE_VERSION:
+        raise checkpoint.CheckpointError(
+            f"{path}: made for feature version {found}, this program has {FEATURE_VERSION}"
+        )

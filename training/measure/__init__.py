@@ -1,0 +1,1 @@
+"""How strong something is: arena, gate, matches with brains, opponents, ratings."""

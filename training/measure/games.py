@@ -1,0 +1,120 @@
+"""The finished games of a match in one file, a line each, so that a match that was stopped goes on.
+
+The first line says which match it is; a file of another match is refused. A last line that was cut off by a
+crash is dropped; anything else that is damaged is an error, since games would be lost or counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from engine.errors import PositionError
+from engine.gamefile import GameRecord
+from engine.rules._board import EMPTY
+from engine.rules.geometry import format_moves, parse_moves
+
+VERSION = 1
+_KEY = "tengen_match"
+
+
+class GameJournalError(ValueError):
+    """A file of games that cannot be gone on with; the message names it and says why."""
+
+
+class GameJournal:
+    """Games by their index in the match. Not thread-safe."""
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        """Begin a file, or go on with one.
+
+        Args:
+            path: the file; made with its first line if it is missing.
+            settings: what makes the match; plain JSON data.
+
+        Raises:
+            GameJournalError: the file is damaged or belongs to another match.
+            OSError: it cannot be read or written.
+        """
+        self.path = path
+        self.games: dict[int, GameRecord] = {}
+        settings = json.loads(json.dumps(settings))
+        keep = 0
+        if path.exists():
+            keep = self._read(path.read_bytes(), settings)
+        self._file: IO[bytes] = open(path, "r+b" if keep else "wb")  # noqa: SIM115 - closed by close
+        self._file.truncate(keep)
+        self._file.seek(keep)
+        if not keep:
+            self._write({_KEY: VERSION, "settings": settings})
+
+    def add(self, index: int, game: GameRecord) -> None:
+        """Write a finished game."""
+        self.games[index] = game
+        self._write(_to_line(index, game))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+
+    def _read(self, data: bytes, settings: dict[str, Any]) -> int:
+        """Take in the games of a file and return how many of its bytes are whole lines."""
+        whole = data.rfind(b"\n") + 1
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                found = json.loads(line)
+                if number == 1:
+                    self._check(found, settings)
+                else:
+                    index, game = _from_line(found, settings)
+                    self.games[index] = game
+            except GameJournalError:
+                raise
+            except (ValueError, KeyError, TypeError, IndexError, PositionError) as error:
+                raise GameJournalError(f"{self.path}, line {number} is damaged: {error}") from error
+        return whole
+
+    def _check(self, head: dict[str, Any], settings: dict[str, Any]) -> None:
+        if head[_KEY] != VERSION:
+            raise GameJournalError(f"{self.path} is of version {head[_KEY]}, not {VERSION}")
+        old = head["settings"]
+        for key in sorted(old.keys() | settings.keys()):
+            if old.get(key) != settings.get(key):
+                raise GameJournalError(
+                    f"{self.path} holds games of another match: {key} was {old.get(key)!r}, "
+                    f"not {settings.get(key)!r}; name another file"
+                )
+
+
+def _to_line(index: int, game: GameRecord) -> dict[str, Any]:
+    return {
+        "n": index, "moves": format_moves(game.points, game.width), "opening": game.opening_stones,
+        "ms": [round(ms) for ms in game.times_ms], "winner": game.winner, "reason": game.reason,
+        "text": game.text, "names": list(game.names),
+    }  # fmt: skip
+
+
+def _from_line(line: dict[str, Any], settings: dict[str, Any]) -> tuple[int, GameRecord]:
+    width, height = settings["size"]
+    black, white = (str(name) for name in line["names"])
+    points = parse_moves(line["moves"], width, height)
+    times_ms = [float(ms) for ms in line["ms"]]
+    opening, winner, index = int(line["opening"]), int(line["winner"]), int(line["n"])
+    if len(times_ms) != len(points) or not 0 <= opening <= len(points) or winner not in (0, 1, EMPTY):
+        raise ValueError("moves, times and winner do not fit each other")
+    if index < 0:
+        raise ValueError(f"game {index}")
+    game = GameRecord(width, height, settings["rule"], opening, (black, white), points, times_ms)
+    game.winner, game.reason, game.text = winner, str(line["reason"]), str(line["text"])
+    return index, game
+
+
+def journal_of(json_path: Path) -> Path:
+    """Return the file of games beside a result file."""
+    return json_path.with_name(json_path.stem + ".games" + os.extsep + "jsonl")

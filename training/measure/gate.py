@@ -1,0 +1,119 @@
+"""Measuring nets while they are trained: yardsticks, one Elo scale for all, the decision to promote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from training.measure.arena import ArenaPlayer, ArenaResult, ArenaSpec
+from training.measure.elo import Estimate, estimate, rate
+from training.settings.schema import EvaluationConfig
+
+ANCHOR = "uniform"
+"""Player at Elo 0: even priors with the same solver and number of simulations."""
+_BEATEN = 0.98
+_REPEATS = 2
+
+
+@dataclass(slots=True)
+class Standings:
+    """All results of a run on its main board, as plain data.
+
+    Attributes:
+        results: "first|second" -> [points of first, games].
+        yardsticks: "name|size" -> scores of the nets measured, in order.
+        best: name of the promoted net, empty before the first.
+    """
+
+    results: dict[str, list[float]] = field(default_factory=dict)
+    yardsticks: dict[str, list[float]] = field(default_factory=dict)
+    best: str = ""
+
+    def add(self, first: str, second: str, points: float, games: int) -> None:
+        """Count a match."""
+        old = self.results.setdefault(f"{first}|{second}", [0.0, 0])
+        old[0] += points
+        old[1] += games
+
+    def ratings(self) -> dict[str, tuple[float, float]]:
+        """Return Elo and 95 % half width of every player; `uniform` (else `random`, else the oldest) is 0."""
+        pairs = {}
+        for key, (points, games) in self.results.items():
+            first, _, second = key.partition("|")
+            if games:
+                pairs[first, second] = (points, int(games))
+        players = {name for pair in pairs for name in pair}
+        anchor = next((name for name in (ANCHOR, "random") if name in players), None)
+        return rate(pairs, anchor or min(players)) if pairs else {}
+
+    def wanted(self, name: str, size: int) -> bool:
+        """Return whether a yardstick still tells anything."""
+        scores = self.yardsticks.get(f"{name}|{size}", [])
+        return len(scores) < _REPEATS or min(scores[-_REPEATS:]) < _BEATEN
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A match to be played for a candidate; `on_scale` results enter the ratings."""
+
+    spec: ArenaSpec
+    on_scale: bool
+    decides: bool
+
+
+def plan(
+    config: EvaluationConfig, standings: Standings, name: str, nets: Mapping[str, str], seed: int
+) -> Iterable[Planned]:
+    """Return the matches that measure a candidate.
+
+    Args:
+        config: sizes, opponents, numbers.
+        standings: so far.
+        name: of the candidate.
+        nets: name -> net file, of all nets that can still be played; the candidate and the best are in it.
+        seed: of openings.
+    """
+    me = ArenaPlayer(name, nets[name], config.simulations, config.leaf_vcf_nodes)
+    for size in dict.fromkeys((*config.sizes, config.size)):
+        for yardstick in config.yardsticks:
+            main = size == config.size and yardstick in ("uniform", "tactical")
+            if (size in config.sizes or main) and standings.wanted(yardstick, size):
+                other = ArenaPlayer(yardstick, yardstick, config.simulations, config.leaf_vcf_nodes)
+                pairs = config.yardstick_pairs
+                spec = ArenaSpec(me, other, size, size, config.rule, pairs, seed=seed, stones=4)
+                yield Planned(spec, size == config.size, False)
+    rivals = [standings.best] if standings.best in nets and standings.best != name else []
+    # An older one as well ties the scale together over longer times.
+    older = [n for n in nets if n not in (name, standings.best)]
+    for rival in rivals + older[-1:]:
+        other = ArenaPlayer(rival, nets[rival], config.simulations, config.leaf_vcf_nodes)
+        pairs = config.pairs if rival == standings.best else max(1, config.pairs // 2)
+        spec = ArenaSpec(me, other, config.size, config.size, config.rule, pairs, seed=seed + 1)
+        yield Planned(spec, True, rival == standings.best)
+
+
+def record(standings: Standings, planned: Planned, result: ArenaResult) -> dict[str, Any]:
+    """Enter a result into the standings and return it as a line for the log."""
+    spec = planned.spec
+    found: Estimate = estimate([pair for pair in result.pairs if pair])
+    points = found.score * found.games
+    if planned.on_scale:
+        standings.add(spec.a.name, spec.b.name, points, found.games)
+    if not spec.b.net.endswith((".onnx", ".pt")):
+        standings.yardsticks.setdefault(f"{spec.b.name}|{spec.width}", []).append(found.score)
+    return {
+        "a": spec.a.name, "b": spec.b.name, "size": spec.width, "rule": spec.rule, "games": found.games,
+        "score": found.score, "low": found.score_low, "high": found.score_high,
+        "simulations": spec.a.simulations, "plies": result.plies / max(1, found.games),
+        "black": result.black_points / max(1, found.games), "depth": result.depth,
+    }  # fmt: skip
+
+
+def read_standings(path: Path) -> Standings:
+    """Return the standings of a run, empty ones without a file."""
+    if not path.exists():
+        return Standings()
+    return Standings(**json.loads(path.read_text(encoding="utf-8")))

@@ -1,0 +1,67 @@
+"""Many trees, one evaluator: gather leaves across games, evaluate them in one batch, scatter the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from engine.encoding import N_PLANES
+from engine.evaluator.base import Evaluator
+from engine.search._tree import IDLE, LEAF, Tree, gather, scatter
+
+
+class Searcher(Protocol):
+    """Something with a tree that wants simulations until `want` is None."""
+
+    tree: Tree
+
+    @property
+    def want(self) -> int | None:
+        """Root move of the next simulation (-1: the tree's choice); None: no simulation wanted now."""
+
+    def advance(self, status: int) -> None:
+        """Go on after a simulation with this outcome."""
+
+
+class LeafBatch:
+    """Buffers for up to `rows` leaves of one board size."""
+
+    def __init__(self, rows: int, width: int, height: int) -> None:
+        self._planes = np.empty((rows, N_PLANES, height, width), np.float32)
+        self._keys = np.empty(rows, np.uint64)
+        self.rows = rows
+
+    def step(self, searchers: Sequence[Searcher], evaluator: Evaluator) -> int:
+        """Bring every searcher to a leaf, evaluate the leaves, finish their simulations.
+
+        Simulations that end without the evaluator are followed by the next one at once, so that the batch
+        stays full.
+
+        Returns:
+            Number of leaves evaluated; 0 when no searcher wants anything.
+        """
+        waiting: list[Searcher] = []
+        pending = [s for s in searchers if s.want is not None]
+        while pending:
+            trees = [s.tree for s in pending]
+            status = np.zeros(len(pending), np.int32)
+            moves = np.array([s.want for s in pending], np.int32)
+            gather(trees, self._planes[len(waiting) :], self._keys[len(waiting) :], status, moves)
+            again: list[Searcher] = []
+            for searcher, code in zip(pending, status.tolist(), strict=True):
+                if code == LEAF:
+                    waiting.append(searcher)
+                else:
+                    searcher.advance(code)
+                    if searcher.want is not None:
+                        again.append(searcher)
+            pending = again
+        n = len(waiting)
+        if n:
+            policy, wdl = evaluator.evaluate(self._planes[:n], self._keys[:n])
+            scatter([s.tree for s in waiting], policy, wdl, np.full(n, LEAF, np.int32))
+            for searcher in waiting:
+                searcher.advance(IDLE)
+        return n

@@ -1,0 +1,118 @@
+"""Many games of self-play at once: groups of one board size, whose shares follow what is to be played."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engine.evaluator.base import Evaluator
+from engine.threats._solver import Solver
+from training.data.records import GameRecord
+from training.play.batch import LeafBatch
+from training.play.game import Counters, SelfPlayGame
+from training.settings.schema import Mix, PlayConfig
+
+SOLVER_TABLE_LOG2 = 16  # 2.5 MB a group of games; enough for the budgets of `PlayConfig`
+
+
+class GameGroup:
+    """Games of one board size that share batches."""
+
+    def __init__(
+        self,
+        config: PlayConfig,
+        size: tuple[int, int],
+        games: int,
+        rules: Sequence[tuple[int, float]],
+        seed: int,
+        on_record: Callable[[GameRecord], None],
+        net_id: Callable[[], str],
+    ) -> None:
+        self.counters = Counters()
+        rng = np.random.Generator(np.random.PCG64(seed))
+        chances = np.array([weight for _, weight in rules], float)
+        chances /= chances.sum()
+        codes = np.array([rule for rule, _ in rules])
+
+        def next_game() -> tuple[int, int]:
+            return int(rng.integers(2**63)), int(rng.choice(codes, p=chances))
+
+        solver = Solver(SOLVER_TABLE_LOG2)
+        self.games = [
+            SelfPlayGame(config, size, next_game, on_record, solver, self.counters, net_id)
+            for _ in range(games)
+        ]
+        self._batch = LeafBatch(games, *size)
+
+    def step(self, evaluator: Evaluator) -> None:
+        """Do one simulation (at least) in every game."""
+        self.counters.evaluations += self._batch.step(self.games, evaluator)
+
+
+class GameGroups:
+    """Groups of several sizes; their shares of positions follow the weights of the mix."""
+
+    def __init__(self, config: PlayConfig, games: int, seed: int) -> None:
+        """Make a worker without games.
+
+        Args:
+            config: of search and openings.
+            games: in each group.
+            seed: of everything random here.
+        """
+        self._config, self._games, self._seed = config, games, seed
+        self._groups: dict[tuple[tuple[int, int], tuple[tuple[int, float], ...]], GameGroup] = {}
+        self._generation = 0
+        self.finished: list[GameRecord] = []
+        self.on_record: Callable[[GameRecord], None] = self.finished.append
+        self._evaluator: Evaluator | None = None
+
+    def use(self, evaluator: Evaluator) -> None:
+        """Change the net; games in flight go on with it."""
+        self._evaluator = evaluator
+
+    def play(self, mix: Mix, positions: int, stop: Callable[[], bool]) -> Counters:
+        """Play until so many positions were searched, or `stop`; return what was done.
+
+        Games that are not over stay for the next call.
+        """
+        assert self._evaluator
+        groups = [self._group((w, h), mix.rules) for w, h, _ in mix.sizes]
+        weights = [weight for _, _, weight in mix.sizes]
+        before = [dataclasses.replace(group.counters) for group in groups]
+
+        def moves(i: int) -> int:
+            return groups[i].counters.moves - before[i].moves
+
+        while sum(moves(i) for i in range(len(groups))) < positions and not stop():
+            group = groups[min(range(len(groups)), key=lambda i: moves(i) / weights[i])]
+            # A few rounds in a row keep the group's planes and trees in the cache.
+            for _ in range(8):
+                group.step(self._evaluator)
+        done = Counters()
+        for group, old in zip(groups, before, strict=True):
+            done.add(group.counters)
+            done.add(old, -1)
+        return done
+
+    def _group(self, size: tuple[int, int], rules: tuple[tuple[int, float], ...]) -> GameGroup:
+        key = (size, rules)
+        if key not in self._groups:
+            self._generation += 1
+            seed = int(np.random.SeedSequence([self._seed, self._generation]).generate_state(1, np.uint64)[0])
+            self._groups[key] = GameGroup(
+                self._config,
+                size,
+                self._games,
+                rules,
+                seed,
+                lambda record: self.on_record(record),  # noqa: PLW0108  (on_record changes)
+                self._net_id,
+            )
+        return self._groups[key]
+
+    def _net_id(self) -> str:
+        assert self._evaluator
+        return self._evaluator.name

@@ -1,0 +1,233 @@
+"""The page about a run: `training.report` is the command.
+
+Everything comes from the run directory (log, standings, records); the page needs no network.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.rules.rule import Rule
+from training.data.records import DRAW, End
+from training.data.shards import RecordError, list_shards, read_shard
+from training.measure.gate import read_standings
+from training.run.charts import Line, line_chart
+
+_STYLE = """
+body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:2em auto;padding:0 1em;color:#222}
+main{display:grid;grid-template-columns:repeat(auto-fill,minmax(420px,1fr));gap:18px}
+figure{margin:0;border:1px solid #ddd;border-radius:6px;padding:8px}figcaption{font-weight:600}
+svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}.grid{stroke:#e6e6e6}
+.legend span{margin-right:12px;font-size:12px}
+.legend i{display:inline-block;width:10px;height:10px;margin-right:4px}
+table{border-collapse:collapse}td,th{border:1px solid #ddd;padding:3px 8px;text-align:right}
+td:first-child{text-align:left}
+"""
+_BINS = 24
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Return the events of a log; a line that a kill cut off is left out."""
+    out = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            out.append(json.loads(line))
+        except ValueError:
+            continue
+    return out
+
+
+class _Clock:
+    """Turns event times into hours of training: time between a stop (or kill) and a start does not count."""
+
+    def __init__(self, events: Sequence[dict[str, Any]]) -> None:
+        self._hours: list[float] = []
+        self.games: list[int] = []
+        hours, games, last = 0.0, 0, None
+        for event in events:
+            if last is not None and event["event"] != "start":
+                hours += max(0.0, event["time"] - last) / 3600
+            last = event["time"]
+            games += int(event.get("games", 0)) if event["event"] == "play" else 0
+            self._hours.append(hours)
+            self.games.append(games)
+
+    def hours(self, index: int) -> float:
+        return self._hours[index]
+
+
+def make_report(run_dir: Path) -> str:
+    """Return the page as HTML.
+
+    Raises:
+        OSError: no log in the run directory.
+    """
+    events = read_log(run_dir / "log.jsonl")
+    clock = _Clock(events)
+    charts = [
+        *_learning(events, clock),
+        *_speed(events, clock),
+        *_strength(run_dir, events, clock),
+        *_games(run_dir),
+    ]
+    title = f"Training run {run_dir.name}"
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
+        f"<style>{_STYLE}</style><h1>{html.escape(title)}</h1>{_summary(run_dir, events, clock)}"
+        f"<main>{''.join(charts)}</main>{_ladder(run_dir)}{_settings(run_dir)}</html>\n"
+    )
+
+
+def _curve(
+    events: Sequence[dict[str, Any]], clock: _Clock, kind: str, key: str, name: str | None = None
+) -> Line:
+    points = [
+        (clock.hours(i), float(e[key])) for i, e in enumerate(events) if e["event"] == kind and key in e
+    ]
+    return Line(name or key.replace("_", " "), points)
+
+
+def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
+    def chart(title: str, *keys: str) -> str:
+        lines = [_curve(events, clock, "learn", key) for key in keys]
+        return line_chart(title, "hours", [line for line in lines if line.points])
+
+    return [
+        chart("Losses", "loss", "policy", "value", "reply", "soft"),
+        chart("Entropy of targets and of the policy, nats", "target_entropy", "entropy", "policy_entropy"),
+        chart("Explained variance of the value", "explained_variance"),
+        chart("KL of the policy", "policy_kl", "kl"),
+        chart("Learning rate", "lr"),
+    ]
+
+
+def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
+    keys = ("positions_per_s",)
+    return [
+        line_chart(
+            "Self-play, positions a second", "hours", [_curve(events, clock, "play", k) for k in keys]
+        ),
+        line_chart(
+            "Shares in self-play",
+            "hours",
+            [_curve(events, clock, "play", k) for k in ("evaluated_share", "rejected_openings")],
+            (0.0, 1.0),
+        ),
+    ]
+
+
+def _strength(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
+    elo = read_standings(run_dir / "standings.json").ratings()
+    by_hours, by_games = [], []
+    scores: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    depths: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for i, event in enumerate(events):
+        if event["event"] == "ratings" and event["net"] in elo:
+            value, half = elo[event["net"]]
+            by_hours.append((clock.hours(i), value, value - half, value + half))
+            by_games.append((float(clock.games[i]), value, value - half, value + half))
+        if event["event"] == "match":
+            if not str(event["b"]).startswith("c0"):
+                name = f"{event['b']} {event['size']}x{event['size']}"
+                scores[name].append((clock.hours(i), event["score"], event["low"], event["high"]))
+            if event["a"] in event["depth"]:
+                depths[f"{event['size']}x{event['size']}"].append(
+                    (clock.hours(i), event["depth"][event["a"]])
+                )
+    return [
+        line_chart("Elo over time (uniform prior = 0), 95 %", "hours", [Line("net", by_hours)]),
+        line_chart("Elo over games, 95 %", "games", [Line("net", by_games)]),
+        line_chart(
+            "Score against opponents without a net",
+            "hours",
+            [Line(n, p) for n, p in sorted(scores.items())],
+            (0, 1),
+        ),
+        line_chart(
+            "Mean search depth of the measured nets, the untrained one first",
+            "hours",
+            [Line(n, p) for n, p in sorted(depths.items())],
+        ),
+    ]
+
+
+def _games(run_dir: Path) -> list[str]:
+    """Charts over the games themselves, by rule."""
+    lengths: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    black: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    ends: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    number = 0
+    for path in list_shards(run_dir / "records"):
+        try:
+            games = read_shard(path)
+        except RecordError:
+            continue
+        for game in games:
+            number += 1
+            lengths[game.rule].append((number, float(len(game.moves)) / (game.width * game.height)))
+            black[game.rule].append((number, 0.5 if game.winner == DRAW else float(game.winner == 0)))
+            for end in End:
+                ends[end.name.lower().replace("_", " ")].append((number, float(game.end == end)))
+
+    def lines(data: dict[int, list[tuple[int, float]]]) -> list[Line]:
+        return [
+            Line(Rule(rule).name.lower(), _binned(points, number)) for rule, points in sorted(data.items())
+        ]
+
+    used = [Line(name, _binned(points, number)) for name, points in ends.items() if any(p[1] for p in points)]
+    return [
+        line_chart("Length of games, share of the board", "games", lines(lengths)),
+        line_chart("Score of black", "games", lines(black), (0.0, 1.0)),
+        line_chart("How games end", "games", used, (0.0, 1.0)),
+    ]
+
+
+def _binned(points: Sequence[tuple[int, float]], last: int) -> list[tuple[float, float]]:
+    if not points:
+        return []
+    x, y = np.array([p[0] for p in points]), np.array([p[1] for p in points])
+    bins = np.minimum((x - 1) * _BINS // max(last, 1), _BINS - 1)
+    return [
+        (float(x[bins == b].mean()), float(y[bins == b].mean())) for b in range(_BINS) if (bins == b).any()
+    ]
+
+
+def _summary(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> str:
+    state_path = run_dir / "state.json"
+    state = json.loads(state_path.read_text(encoding="utf-8")) if state_path.exists() else {}
+    best_path = run_dir / "best.json"
+    best = json.loads(best_path.read_text(encoding="utf-8")) if best_path.exists() else {}
+    parts = [
+        f"{state.get('games', 0):,} games",
+        f"{state.get('positions', 0):,} positions",
+        f"{state.get('cycle', 0)} cycles",
+        f"{clock.hours(-1) if events else 0:.2f} hours",
+    ]
+    if best:
+        parts.append(f"best net {best['net']}, Elo {best['elo']:+.0f} +- {best['elo_half_width']:.0f}")
+    refused = sum(event["event"] == "refused" for event in events)
+    if refused:
+        parts.append(f"{refused} exports refused")
+    return f"<p>{html.escape('; '.join(parts))}.</p>"
+
+
+def _ladder(run_dir: Path) -> str:
+    elo = read_standings(run_dir / "standings.json").ratings()
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{value:+.0f}</td><td>{half:.0f}</td></tr>"
+        for name, (value, half) in sorted(elo.items(), key=lambda item: -item[1][0])
+    )
+    return f"<h2>Players</h2><table><tr><th>player</th><th>Elo</th><th>+-</th></tr>{rows}</table>"
+
+
+def _settings(run_dir: Path) -> str:
+    path = run_dir / "config.json"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return f"<h2>Settings</h2><details><summary>config.json</summary><pre>{html.escape(text)}</pre></details>"
