@@ -13,7 +13,8 @@ from engine.search.kernel.node cimport (
     NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, ROUNDS_DONE, Node, Path,
 )
 from engine.search.kernel.select cimport Settings
-from engine.threats._solver cimport SOLVER_NONE, SOLVER_WIN, Solver, SolverResult
+from engine.threats._solver cimport Solver
+from engine.threats.kernel.state cimport SOLVER_NONE, SOLVER_WIN, SolverResult
 
 cdef enum:
     POSITION_OPEN = 0       # its moves are to be judged
