@@ -39,7 +39,7 @@ HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()
         (15, 4, HASHED, 0x2B49_09B2_DC66_4D6A),
         (20, 0, HASHED, 0x9EC2_18C3_60F1_DC6F),
         (9, 8, HASHED, 0x3089_29E2_0E91_F33C),
-        (5, 9, HASHED, 0xE2AA_3C43_649A_5B41),
+        (5, 9, HASHED, 0x43AE_3751_E2C8_A4BA),
         (7, 0, UNIFORM, 0x6BBA_0AFC_4367_BDC9),
     ],
 )

@@ -4,23 +4,24 @@
 For every node that has edges and is not proven itself,
 
     weight     =  own weight     +  sum of  e.weight
-    value_sum  =  own values     -  sum of  value_sum of the child             for a child that is not shared
-                                 +  sum of  e.weight * e.q                     for a child that is
-    draw_sum   =  own draws      +  sum of  draw_sum of the child, or e.weight * e.draw, likewise
+    value_sum  =  own values     +  sum of  e.weight * e.q
+    draw_sum   =  own draws      +  sum of  e.weight * e.draw
 
-over its edges that are not proven to lose; those have e.weight 0. Where the child is not shared, e.weight is the
-child's weight and e.q its mean, negated (not above 0 where the child has a drawing move), so that both lines say the
-same but for rounding. `own` is what the evaluator said of the node itself: weight 1 and its answer, or nothing if it
-was not asked (the block of a five). Moves of a node may be forgotten when memory is short (`room`); what they had
-brought counts as its own from then on. Visits are never taken back, they count effort: visits = own visits + sum of
-e.visits.
+over its edges that are not proven to lose; those have e.weight 0. `own` is what the evaluator said of the node itself:
+weight 1 and its answer, or nothing if it was not asked (the block of a five). Moves of a node may be forgotten when
+memory is short (`room`); what they had brought counts as its own from then on. Visits are never taken back, they
+count effort: visits = own visits + sum of e.visits.
+
+Most children have but one way to them. What was added to such a child is added to its node as it is, with the value
+negated; e.weight is the child's weight then and e.q its mean, negated, so that the lines above hold but for rounding.
+For other children the edge itself keeps the account (`kept_by_edge`): shared ones, which every edge has heard of at
+another time, and those with a drawing move, whose mean counts as 0 at least.
 
 The sums of a proven node stay as they were when it was proven, because the edges above still have them in their
 nodes' sums; `withdraw` takes them out of there. `audit` tells whether all this holds at a node.
 
-A child that has but one way to it hands on what it got. A shared one is known to several edges, each of which has heard
-of it at another time: an edge takes the child's mean, as many times as its visits are worth (`carry`). That idea and
-the catching up of edges that lag behind are KataGo's
+Of a shared child an edge takes the mean, as many times as its own visits are worth (`carry`). That idea and the
+catching up of edges that lag behind are KataGo's
 (https://github.com/lightvector/KataGo/blob/master/docs/GraphSearch.md).
 
 A move is worth the mean of what was found behind it, and for a share (`minimax_share`) what the net says of the end
@@ -65,6 +66,11 @@ cdef inline void add(Node* node, const Delta* delta) noexcept nogil:
     node.draw_sum += delta.draw
 
 
+cdef inline bint kept_by_edge(const Node* child) noexcept nogil:
+    """Whether an edge adds to its node's sums by its own weight and mean, and not what was added to its child."""
+    return child.shared or child.has_draw
+
+
 cdef inline int best_raw(const Arena* arena, const Node* node) noexcept nogil:
     """What the net says of the end of the best line that was walked from a node, for its side to move, in 127ths.
 
@@ -88,7 +94,7 @@ cdef inline int best_raw(const Arena* arena, const Node* node) noexcept nogil:
 
 cdef inline void withdraw(Edge* edge, const Node* child, Delta* lost) noexcept nogil:
     """Tell what the sums of a move's node lose without the move, and let the move forget it."""
-    if child.shared:
+    if kept_by_edge(child):
         lost.weight = -edge.weight
         lost.value = -edge.weight * edge.q
         lost.draw = -edge.weight * <double>edge.draw
@@ -111,7 +117,7 @@ cdef inline void carry(
     cdef int64_t weight = child.weight
     cdef double old_value, old_draw, draw
     draw = child.draw_sum / child.weight if child.weight > 0 else 0.0
-    if not child.shared:
+    if not kept_by_edge(child):
         edge.q = -node_value(child)
         delta.value = -delta.value
     else:
@@ -183,7 +189,7 @@ cdef inline bint learn_proof(const Arena* arena, Node* node, Edge* edge, Node* c
         withdraw(edge, child, delta)
     elif child.proven == PROVEN_DRAW:
         node.has_draw = 1
-        if child.shared:
+        if kept_by_edge(child):
             withdraw(edge, child, delta)
             edge.weight = 1 - delta.weight
             delta.weight = 1
@@ -252,7 +258,7 @@ cdef inline int audit(const Arena* arena, const Node* node) noexcept nogil:
             continue
         child = node_at(arena, e.child) if e.child != 0 else NULL
         own -= e.weight
-        if child == NULL or child.shared:
+        if child == NULL or kept_by_edge(child):
             value -= e.weight * e.q
             draw -= e.weight * <double>e.draw
         else:

@@ -179,7 +179,7 @@ cdef inline void release(Graph* graph, Ref ref) noexcept nogil:
 
 
 cdef inline void strip(Graph* graph, Node* node) noexcept nogil:
-    """Free a node's moves and release its children; its own value and proof stay."""
+    """Free a node's moves and release its children; its own value and what is proven of it stay."""
     cdef Edge* edges
     cdef int i
     if node.edges != 0:
@@ -192,7 +192,6 @@ cdef inline void strip(Graph* graph, Node* node) noexcept nogil:
     node.moves = node.edges = 0
     node.n_moves = node.n_visited = node.room = 0
     node.settled_prior = 0
-    node.has_draw = 0
     node.head_ready = 0
 
 
