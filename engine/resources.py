@@ -92,8 +92,11 @@ class Resources:
         self._evaluator = None
 
     def _tree_bytes(self) -> int:
+        from engine.evaluator.cache import CachedEvaluator
+
         limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
-        return tree_bytes(limit, self._held_bytes, self._config.cache_mib << 20)
+        cached = self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
+        return tree_bytes(limit, self._held_bytes, cached)
 
 
 def search_params(config: EngineConfig, seed: int) -> SearchParams:

@@ -67,8 +67,8 @@ class Said:
     """What is said to an answer, and what follows."""
 
     lines: tuple[str, ...] = ()
-    placed: int | None = None
-    """The point on which the brain puts a stone of the side to move."""
+    placed: tuple[int, ...] = ()
+    """Points on which the brain puts stones, that of the side to move first."""
     then: Ask | None = None
     """What has to be asked before the answer is complete."""
     remarks: bool = True

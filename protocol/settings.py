@@ -23,6 +23,8 @@ start the turn clock before they send it; derived: they send both in one go)."""
 TREE_EXTRA_BYTES = 96 << 20
 """Added to Yixin's hash_size, which means the tree only, to get the memory of the process (derived: measured
 size of interpreter, libraries and net)."""
+REALTIME, DETAIL = 1, 2
+"""Bits of show_detail: marks on the board of Yixin-Board, chances on that of its fork (protocol)."""
 MAX_COUNT = 2**31 - 1
 """Counts from here on mean "no limit" (protocol: some managers send an unsigned -1)."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}\Z", re.ASCII)

@@ -36,6 +36,17 @@ def canary_boards(width: int, height: int, count: int = 4, seed: int = 1) -> lis
     return boards
 
 
+def quick_boards() -> list[Board]:
+    """Return the positions of a start: all of a board is judged, then what lies around a few stones."""
+    boards = [Board(15, 15, Rule.FREESTYLE)]
+    for width, height, rule in ((15, 15, Rule.RENJU), (20, 20, Rule.FREESTYLE)):
+        board = Board(width, height, rule)
+        for dx, dy in ((0, 0), (1, 1), (2, 0), (0, 1), (1, 2), (3, 3)):
+            board.place((5 + dy) * width + 6 + dx)
+        boards.append(board)
+    return boards
+
+
 def batch_of(boards: list[Board]) -> tuple[Planes, Keys]:
     """Return planes float32 [B, C, H, W] and keys uint64 [B] of boards of one size."""
     planes = np.stack([encode(board) for board in boards])
@@ -53,14 +64,15 @@ def check_evaluator(evaluator: Evaluator, *, quick: bool = False) -> None:
 
     Args:
         evaluator: what to check.
-        quick: only one position, as at start-up.
+        quick: only the positions of `quick_boards`, one by one, as at start-up.
 
     Raises:
         NetError: wrong shape or type, a number that is not finite, chances that do not sum to 1, an answer
             that depends on its place in the batch.
     """
     if quick:
-        _check_batch(evaluator, *batch_of([Board(15, 15, Rule.FREESTYLE)]))
+        for board in quick_boards():
+            _check_batch(evaluator, *batch_of([board]))
         return
     for planes, keys in canary_batches():
         policy, wdl = (a.copy() for a in _check_batch(evaluator, planes, keys))

@@ -9,6 +9,7 @@ Shapes: `S` = 364 sides of a line, `E` hidden units, `D` trunk channels.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,10 @@ KIND = "lines"
 
 _TABLE_LIMIT = 8_000.0  # derived: four rows are added in 16 bits
 _TABLE_STEP = 4  # rows at a time; 1,500 pairs fill 0.7 MB (derived: the second-level cache)
-_TABLE_INPUTS = ("sides", "middle", "middle_bias", "out")
+_TABLE_INPUTS = {"sides": ("S", "E"), "middle": ("E", "E"), "middle_bias": ("E",), "out": ("E", "D")}
+_SIDES = 364  # derived: up to five cells, each empty, own or the opponent's, then perhaps the edge
+_MOST_HIDDEN = 512  # E (derived: four times what ships; bounds the time to load)
+_MOST_CHANNELS = 96  # D, as in `LineNet`
 
 Array = npt.NDArray[np.float32]
 
@@ -50,22 +54,19 @@ class LineEvaluator:
             path: see `LineNet`; None: the fastest.
 
         Raises:
-            NetError: weights are missing or do not fit together.
+            NetError: weights are missing, do not fit together or are no numbers; or metadata are bad; or this
+                processor or this net cannot take that path.
         """
         self.path, self.metadata = source.path, source.metadata
         self.name, self.feature_version = source.name, source.feature_version
         self.rules, self.min_side, self.max_side = source.rules, source.min_side, source.max_side
         weights: dict[str, Any] = source.constants(WEIGHT_PREFIX)
         try:
-            table = codebook(*(weights.pop(name) for name in _TABLE_INPUTS))
-            scale = max(float(table.max()), -float(table.min()), 1e-6) / _TABLE_LIMIT
-            table /= np.float32(scale)
-            weights["codebook"] = np.rint(table, out=table).astype(np.int16)
-            weights["codebook_scale"] = np.float32(scale)
+            weights["codebook"], weights["codebook_scale"] = _whole_codebook(_table_inputs(weights))
             if margin is None:
-                margin = int(self.metadata.get("margin", "0"))
-            self.line_net = LineNet(weights, int(self.metadata["pooled"]), margin=margin, path=path)
-        except (KeyError, ValueError) as error:
+                margin = _number(self.metadata, "margin", "0")
+            self.line_net = LineNet(weights, _number(self.metadata, "pooled"), margin=margin, path=path)
+        except ValueError as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
         self._policy = np.empty((0, 0), np.float32)
         self._wdl = np.empty((0, 3), np.float32)
@@ -82,6 +83,53 @@ class LineEvaluator:
             self._wdl = np.empty((batch, 3), np.float32)
         self.line_net.evaluate(planes, self._policy, self._wdl)
         return self._policy, self._wdl
+
+
+def _number(metadata: dict[str, str], key: str, default: str = "") -> int:
+    text = metadata.get(key, default)
+    if not re.fullmatch(r"-?[0-9]{1,4}", text):
+        raise ValueError(f"the metadata {key}={text[:60]!a} are no number")
+    return int(text)
+
+
+def _table_inputs(weights: dict[str, Any]) -> list[Array]:
+    """Take what the table is made from out of the weights, checked.
+
+    Raises:
+        ValueError: an array is missing, or has another type or shape, or is not finite.
+    """
+    sizes = {"S": _SIDES}
+    most = {"E": _MOST_HIDDEN, "D": _MOST_CHANNELS}
+    arrays = []
+    for name, shape in _TABLE_INPUTS.items():
+        if name not in weights:
+            raise ValueError(f"weights lack '{name}'")
+        array = weights.pop(name)
+        if array.dtype != np.float32 or array.ndim != len(shape):
+            raise ValueError(f"'{name}' is {array.dtype} {list(array.shape)}, not float32 {list(shape)}")
+        for letter, have in zip(shape, array.shape, strict=True):
+            if sizes.setdefault(letter, have) != have or not 1 <= have <= most.get(letter, have):
+                raise ValueError(f"'{name}' has shape {list(array.shape)}, not {list(shape)}, {letter} = "
+                                 f"{sizes[letter]}, at most {most.get(letter, _SIDES)}")  # fmt: skip
+        if not np.isfinite(array).all():
+            raise ValueError(f"'{name}' is not finite")
+        arrays.append(array)
+    return arrays
+
+
+def _whole_codebook(inputs: list[Array]) -> tuple[npt.NDArray[np.int16], np.float32]:
+    """Return the codebook in 16 bits and what a step of it is worth.
+
+    Raises:
+        ValueError: the rows are too large for floats.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = codebook(*inputs)
+        scale = np.float32(max(float(table.max()), -float(table.min()), 1e-6) / _TABLE_LIMIT)
+    if not (np.isfinite(table.max()) and np.isfinite(table.min()) and np.isfinite(scale)):
+        raise ValueError("the rows of the table of lines are too large")
+    table /= scale
+    return np.rint(table, out=table).astype(np.int16), scale
 
 
 def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Array:

@@ -14,6 +14,9 @@ from engine.evaluator.onnx import WAY_OUT, OnnxEvaluator
 NETS = Path(__file__).resolve().parent.parent / "nets"
 """Folder of the shipped nets."""
 
+TOWER = "tower"
+"""Metadata `kind` of nets that onnxruntime runs; files without a kind are such."""
+
 DEFAULT_NAME = "default.txt"
 """File in `NETS` with the name of the net that is used when nobody chooses."""
 
@@ -49,12 +52,16 @@ def load_net(path: Path | str, lines: str | None = None) -> OnnxEvaluator | Line
 
     Raises:
         ConfigError: this processor cannot take that path.
-        NetError: the file is missing, damaged, not a net of Tengen, or of another feature version.
+        NetError: the file is missing, damaged, not a net of Tengen, of another feature version, or of a kind
+            that is not known here.
     """
     if lines is not None and lines not in paths():
         raise ConfigError(f"lines must be one of {', '.join(paths())} on this processor, not {lines!r}")
     net = OnnxEvaluator(path)
-    return LineEvaluator(net, path=lines) if net.metadata.get("kind") == KIND else net
+    kind = net.metadata.get("kind", TOWER)
+    if kind not in (KIND, TOWER):
+        raise NetError(f"{path}: unknown kind of net: kind={kind[:60]!a}; known: {KIND}, {TOWER}")
+    return LineEvaluator(net, path=lines) if kind == KIND else net
 
 
 def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) -> Evaluator:

@@ -8,6 +8,7 @@ version and origin; `describe` returns them.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ import numpy as np
 from engine.encoding import FEATURE_VERSION, N_PLANES
 from engine.errors import NetError
 from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
+from engine.rules._board import MAX_SIDE, MIN_SIDE
+from engine.rules.rule import Rule
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -26,6 +29,12 @@ NET_FORMAT = "1"
 
 WAY_OUT = "name a net with --net FILE, or play without one: --net uniform"
 """What every message about a missing net ends with."""
+
+MAX_NET_BYTES = 64 << 20
+"""Largest file that is read (derived: a session takes some four times as much; 350 MiB are all we have)."""
+
+MAX_NUMBERS = 8 << 20
+"""Most numbers in all weights for the kernel (derived: a line net of the largest sizes has half)."""
 
 _FATAL = 4  # severity of onnxruntime's log; everything below stays silent, since stderr may reach the manager
 
@@ -46,27 +55,54 @@ class OnnxEvaluator:
         """
         self.path = Path(path)
         self._session = _open(self.path)
-        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        self.metadata: dict[str, str] = _metadata(self.path, self._session)
         _check(self.path, self._session, self.metadata)
-        self.name = self.metadata.get("net_id") or self.path.stem
-        self.feature_version = int(self.metadata["feature_version"])
-        self.rules = tuple(int(r) for r in self.metadata.get("rules", "0,1,4,8,9").split(","))
-        low, _, high = self.metadata.get("sizes", "5-22").partition("-")
-        self.min_side, self.max_side = int(low), int(high or low)
+        self.name = _name(self.path, self.metadata)
+        self.feature_version = FEATURE_VERSION
+        self.rules = _rules(self.path, self.metadata)
+        self.min_side, self.max_side = _sizes(self.path, self.metadata)
         self._run = self._session.run
         self._outputs = ("policy", "wdl")
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
-        """Run the net; see `Evaluator.evaluate`."""
-        policy, logits = self._run(self._outputs, {"planes": planes})
-        wdl = np.exp(logits - logits.max(axis=1, keepdims=True))
-        wdl /= wdl.sum(axis=1, keepdims=True)
+        """Run the net; see `Evaluator.evaluate`.
+
+        Raises:
+            NetError: the runtime fails on the net's graph.
+        """
+        try:
+            policy, logits = self._run(self._outputs, {"planes": planes})
+        except Exception as error:  # of classes that share no base but this
+            raise NetError(f"{self.path} cannot be run: {_reason(error)}") from error
+        with np.errstate(all="ignore"):  # what is not finite is found out by whoever uses it
+            wdl = np.exp(logits - logits.max(axis=1, keepdims=True))
+            wdl /= wdl.sum(axis=1, keepdims=True)
         return policy, wdl
 
     def constants(self, prefix: str) -> dict[str, np.ndarray]:
-        """Return the outputs named `prefix`..., by the rest of the name; planes must not matter for them."""
-        names = [o.name for o in self._session.get_outputs() if o.name.startswith(prefix)]
-        values = self._run(names, {"planes": np.zeros((1, N_PLANES, 5, 5), np.float32)}) if names else []
+        """Return the outputs named `prefix`..., by the rest of the name; planes must not matter for them.
+
+        Raises:
+            NetError: one has no fixed shape, all of them have too many numbers, or the runtime fails.
+        """
+        found = {o.name: _shape(o) for o in self._session.get_outputs() if o.name.startswith(prefix)}
+        numbers = 0
+        for name, shape in found.items():
+            sides = [side for side in shape if isinstance(side, int) and side >= 0]
+            if len(sides) < len(shape):
+                raise NetError(f"{self.path}: {_shown(name)} has no fixed shape but {_shown(shape)}")
+            numbers += math.prod(sides)
+        if numbers > MAX_NUMBERS:
+            raise NetError(f"{self.path} has {numbers} weights; {MAX_NUMBERS} are the most that is read")
+        if not found:
+            return {}
+        names = list(found)
+        options = _runtime().RunOptions()
+        options.only_execute_path_to_fetches = True  # not the net itself
+        try:
+            values = self._run(names, {"planes": np.zeros((1, N_PLANES, 5, 5), np.float32)}, options)
+        except Exception as error:  # as in `evaluate`
+            raise NetError(f"{self.path}: weights cannot be read: {_reason(error)}") from error
         return {name.removeprefix(prefix): value for name, value in zip(names, values, strict=True)}
 
     def describe(self) -> dict[str, str]:
@@ -107,6 +143,9 @@ def _open(path: Path) -> onnxruntime.InferenceSession:
     if not path.is_file():
         raise NetError(f"no net at {path}; {WAY_OUT}")
     try:
+        size = path.stat().st_size
+        if size > MAX_NET_BYTES:
+            raise NetError(f"{path} is too large for a net: {size} bytes, at most {MAX_NET_BYTES} are read")
         content = path.read_bytes()
     except OSError as error:
         raise NetError(f"cannot read the net {path}: {error}") from error
@@ -123,20 +162,66 @@ def _open(path: Path) -> onnxruntime.InferenceSession:
     # Bytes, not the path: a path outside of the system's code page fails on Windows, bytes never do.
     try:
         session: onnxruntime.InferenceSession = runtime.InferenceSession(
-            content, options, providers=["CPUExecutionProvider"]
-        )
+            content, options, providers=["CPUExecutionProvider"],
+            enable_fallback=0,  # it would print to stdout, where the replies go, and try the same again
+        )  # fmt: skip
         return session
     except Exception as error:  # onnxruntime raises classes of its own that share no base but this
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        raise NetError(f"{path} is damaged or no net ({len(content)} bytes): {reason}") from error
+        raise NetError(f"{path} is damaged or no net ({len(content)} bytes): {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error's message, or what it is."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def _shown(value: object) -> str:
+    """Return what stands in a file as one short line."""
+    text = ascii(value)
+    return text if len(text) <= 100 else text[:100] + "..."
+
+
+def _metadata(path: Path, session: onnxruntime.InferenceSession) -> dict[str, str]:
+    try:
+        return dict(session.get_modelmeta().custom_metadata_map)
+    except UnicodeDecodeError as error:
+        raise NetError(f"{path} is damaged: its metadata are no text ({error.reason})") from error
+
+
+def _name(path: Path, metadata: dict[str, str]) -> str:
+    name = metadata.get("net_id") or path.stem
+    if not name.isprintable() or len(name) > 100:
+        raise NetError(f"{path}: bad metadata net_id={_shown(name)}: at most 100 printable characters")
+    return name
+
+
+def _rules(path: Path, metadata: dict[str, str]) -> tuple[int, ...]:
+    text = metadata.get("rules", "0,1,4,8,9")
+    known = {str(rule.value): int(rule) for rule in Rule}
+    rules = [part.strip() for part in text.split(",")]
+    if not set(rules) <= set(known):
+        raise NetError(f"{path}: bad metadata rules={_shown(text)}: some of {', '.join(known)}, with commas")
+    return tuple(known[rule] for rule in rules)
+
+
+def _sizes(path: Path, metadata: dict[str, str]) -> tuple[int, int]:
+    text = metadata.get("sizes", "5-22")
+    low, _, high = text.partition("-")
+    known = {str(side): side for side in range(MIN_SIDE, MAX_SIDE + 1)}
+    sides = known.get(low.strip(), 0), known.get((high or low).strip(), 0)
+    if not 0 < sides[0] <= sides[1]:
+        within = f"{MIN_SIDE} to {MAX_SIDE}"
+        raise NetError(f"{path}: bad metadata sizes={_shown(text)}: LOW-HIGH or SIDE, {within}")
+    return sides
 
 
 def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str, str]) -> None:
     if metadata.get("tengen_format") != NET_FORMAT:
-        found = metadata.get("tengen_format", "none")
+        found = _plain(metadata.get("tengen_format", "none"))
         raise NetError(f"{path} is not a net of Tengen (format {found}, expected {NET_FORMAT})")
     if metadata.get("feature_version") != str(FEATURE_VERSION):
-        found = metadata.get("feature_version", "none")
+        found = _plain(metadata.get("feature_version", "none"))
         raise NetError(
             f"{path} was made for feature version {found}; this engine has {FEATURE_VERSION}: export it again"
         )
@@ -144,12 +229,18 @@ def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str
     outputs = {o.name: _shape(o) for o in session.get_outputs()}
     planes = inputs.get("planes", [])
     if list(inputs) != ["planes"] or len(planes) != 4 or planes[1] != N_PLANES:
-        raise NetError(f"{path} does not take `planes` [B, {N_PLANES}, H, W] but {inputs}")
+        raise NetError(f"{path} does not take `planes` [B, {N_PLANES}, H, W] but {_shown(inputs)}")
     if not {"policy", "wdl"} <= set(outputs):
-        raise NetError(f"{path} does not give `policy` and `wdl` but {', '.join(outputs)}")
+        raise NetError(f"{path} does not give `policy` and `wdl` but {_shown(', '.join(outputs))}")
     fixed = [size for i, size in enumerate(planes) if i != 1 and isinstance(size, int)]
     if fixed:
-        raise NetError(f"{path} is bound to the shape {planes}; batch, height and width have to be free")
+        shape = _shown(planes)
+        raise NetError(f"{path} is bound to the shape {shape}; batch, height and width have to be free")
+
+
+def _plain(text: str) -> str:
+    """Return a short word of a file as it is, anything else as `_shown`."""
+    return text if text.isalnum() and len(text) <= 20 else _shown(text)
 
 
 def _shape(node: Any) -> list[int | str | None]:

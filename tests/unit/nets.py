@@ -64,3 +64,45 @@ def write_net(
     helper.set_model_props(model, {k: v for k, v in values.items() if v is not None})
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def line_weights(seed: int = 1, channels: int = 16, hidden: int = 8) -> dict[str, np.ndarray]:
+    """Return the weights of a small line net as its file holds them, with what the table is made from."""
+    from tests.unit.test_lines_kernel import random_weights
+
+    generator = np.random.default_rng(seed)
+    weights = random_weights(seed, channels, 1, 8, 8, 8)
+    for key in ("codebook", "codebook_scale"):
+        del weights[key]
+    shapes = {"sides": (364, hidden), "middle": (hidden, hidden), "middle_bias": (hidden,)}
+    for key, shape in (shapes | {"out": (hidden, channels)}).items():
+        weights[key] = generator.normal(0, 0.5, shape).astype(np.float32)
+    return weights
+
+
+def write_line_net(path: Path, weights: dict[str, np.ndarray], **metadata: str | None) -> Path:
+    """Write a line net: the weights, and a graph that answers zeros, which the kernel does not look at."""
+    nodes = [
+        helper.make_node("ReduceSum", ["planes", "axes"], ["sum"], keepdims=0),
+        helper.make_node("Flatten", ["sum"], ["policy"]),
+        helper.make_node("ReduceMax", ["policy"], ["top"], axes=[1]),
+        helper.make_node("Concat", ["top", "top", "top"], ["wdl"], axis=1),
+    ]
+    tensors = [numpy_helper.from_array(np.array([1], np.int64), "axes")]
+    outputs = [
+        helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", "A"]),
+        helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
+    ]
+    for key, value in weights.items():
+        name = f"weights.{key}"
+        tensors.append(numpy_helper.from_array(np.asarray(value), f"{name}.value"))
+        nodes.append(helper.make_node("Identity", [f"{name}.value"], [name]))
+        kind = helper.np_dtype_to_tensor_dtype(np.asarray(value).dtype)
+        outputs.append(helper.make_tensor_value_info(name, kind, np.asarray(value).shape))
+    planes = helper.make_tensor_value_info("planes", TensorProto.FLOAT, ["B", N_PLANES, "H", "W"])
+    graph = helper.make_graph(nodes, "net", [planes], outputs, tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    values = {**METADATA, "kind": "lines", "pooled": "0", "margin": "3", **metadata}
+    helper.set_model_props(model, {k: v for k, v in values.items() if v is not None})
+    path.write_bytes(model.SerializeToString())
+    return path

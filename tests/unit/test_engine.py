@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from engine import Engine, EngineConfig, NetError, PositionError, Rule, SearchLimits
+from engine import engine as engine_module
 from engine.choice import draw_move
+from engine.control import MoveControl
 from engine.fallback import fallback_point, immediate_result, result_of
 from engine.memory import MIN_TREE_BYTES, private_bytes, tree_bytes
 from engine.rules._board import Board
@@ -406,6 +408,32 @@ def test_thinking_and_other_threads_read_one_board_that_never_changes():
     engine.play(0)
     engine.take_back(stones[0][0])
     assert engine.board is not before and before.stones() == stones and before.to_move == 0
+
+
+def test_the_value_of_the_last_search_is_expected_where_the_game_goes_on(monkeypatch):
+    expected = []
+
+    class Noting(MoveControl):
+        def __init__(self, *args, **options):
+            expected.append(options["last_q"])
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(engine_module, "MoveControl", Noting)
+    engine = make("uniform")
+    setup(engine, "h8i9")
+    first = engine.think(NODES, 0.0)
+    engine.think(NODES, 0.0)  # the same position again
+    second = engine.think(NODES, 0.0)
+    engine.play(second.point)
+    reply = engine.board.legal_points()[-1]
+    engine.play(reply)
+    third = engine.think(NODES, 0.0)
+    engine.play(third.point)
+    engine.play(engine.board.legal_points()[-1])
+    engine.take_back(reply)  # another game
+    engine.think(NODES, 0.0)
+    assert first.simulations > 0
+    assert expected == [None, None, None, second.q, None]
 
 
 def test_a_stop_that_comes_too_early_counts():

@@ -175,7 +175,7 @@ def test_a_net_that_does_not_bear_8_bits_keeps_16(model, tmp_path):
 
 def test_a_window_is_permitted_only_where_it_changes_little(model, tmp_path):
     board = Board(20)
-    for point in (210, 211, 190):
+    for point in (210, 211, 190, 191, 230):  # as many as a window needs
         board.place(point)
     planes, keys = encode(board)[None], np.zeros(1, np.uint64)
     wide, narrow = (

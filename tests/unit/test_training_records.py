@@ -137,3 +137,16 @@ def test_the_newest_shards_of_elsewhere_are_imported(tmp_path):
     assert import_shards([there], here, each + 1) == 2 * each
     taken = {path.read_bytes() for path in here.iterdir()}
     assert taken == {(there / f"{index:06d}-00.shard").read_bytes() for index in (2, 3)}
+
+
+def test_a_header_that_was_changed_is_refused(tmp_path):
+    """The compression has a check of its own; only the shard's covers the header."""
+    path = tmp_path / "a.shard"
+    game = random_game(3)
+    write_shard(path, [game])
+    data = path.read_bytes()
+    other = data.replace(game.net_id.encode(), game.net_id[::-1].encode(), 1)
+    assert other != data
+    path.write_bytes(other)
+    with pytest.raises(RecordError, match="checksum"):
+        read_shard(path)

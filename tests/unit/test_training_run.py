@@ -8,13 +8,14 @@ import re
 
 import pytest
 
-from training import loop, selfplay
+from training import selfplay
 from training.files.lock import DirectoryLock, LockError
 from training.loop import Run
 from training.measure import gate
 from training.measure.arena import ArenaResult
 from training.play.evaluators import UNIFORM
 from training.play.game import Counters
+from training.run import nets
 from training.run.charts import Line, line_chart, ticks
 from training.run.display import Display
 from training.run.log import RunLog
@@ -171,12 +172,11 @@ def test_a_directory_belongs_to_one_process(tmp_path):
 
 
 def test_the_best_net_and_the_measured_ones_outlive_old_exports(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "_KEEP_NETS", 2)
-    run = stopped_run(tmp_path)
+    monkeypatch.setattr(nets, "_KEEP", 2)
+    (tmp_path / "nets").mkdir()
     for cycle in range(1, 9):
         (tmp_path / "nets" / f"c{cycle:06d}.fp32.onnx").write_bytes(b"net")
-    run.standings.best, run.state.measured = "c000002", ["c000003"]
-    run._tidy_nets()
+    nets.tidy(tmp_path, {"c000002", "c000003"})
     left = sorted(path.name[:7] for path in (tmp_path / "nets").iterdir())
     assert left == ["c000002", "c000003", "c000007", "c000008"]
 

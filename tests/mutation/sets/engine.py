@@ -82,10 +82,10 @@ MUTATIONS = (
         SESSION,
     ),
     Mutation(
-        "search: a proven move is not put first",
-        "engine/search/mcts.py",
-        "stats.sort(key=lambda move: move.point != proof)",
-        "pass",
+        "prover: a threat of the opponent leaves all moves in play",
+        "engine/search/prover.py",
+        "tree.exclude([p for p in moves if p not in defences], threat.distance + 1)",
+        "tree.exclude([], threat.distance + 1)",
         SEARCH,
     ),
     Mutation(
@@ -107,7 +107,7 @@ MUTATIONS = (
         "engine/_encoding.pyx",
         "out[(3 + side) * n + i] = 1",
         "out[3 * n + i] = 1",
-        EVALUATOR,
+        pytest("tests/unit/test_encoding.py"),
     ),
     Mutation(
         "cache: an answer is kept that the net overwrites",

@@ -76,13 +76,14 @@ SEEN_BY_NONE = (
     ),
     _run(
         "the best net is deleted with old exports",
-        "keep = {*self.state.measured, self.standings.best}",
-        "keep = {*()}",
+        "[n for n in names if n not in keep]",
+        "names",
+        "training/run/nets.py",
     ),
     _run(
         "self_play_net is ignored",
-        'if self.config.self_play_net == "best"',
-        'if self.config.self_play_net == "worst"',
+        'if self.config.self_play_net == "best":',
+        'if self.config.self_play_net == "worst":',
     ),
     _match(
         "SPRT takes the variance to be twice as large",
@@ -91,10 +92,10 @@ SEEN_BY_NONE = (
         "training/measure/elo.py",
     ),
     Mutation(
-        "the checksum of a journal is not looked at",
-        "training/data/journal.py",
-        "!= checksum",
-        "!= checksum and False",
+        "the checksum of a shard or a game in a journal is not looked at",
+        "training/data/shards.py",
+        "!= digest",
+        "!= digest and False",
         RECORDS,
     ),
     _match(
@@ -148,8 +149,8 @@ OTHERS = (
     ),
     _learner(
         "all checkpoints but the oldest are deleted",
-        "list_checkpoints(folder)[:-keep]",
-        "list_checkpoints(folder)[keep:]",
+        "there[: there.index(path) + 1][:-keep]",
+        "there[: there.index(path) + 1][keep:]",
         "training/learn/checkpoint.py",
     ),
     _window(
