@@ -45,7 +45,7 @@ bench: $(VENV)/brain.stamp
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
-	$(BIN)/mypy engine protocol
+	$(BIN)/mypy engine protocol training
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --max-line-length 120 engine training
 	$(BIN)/lint-imports
 

@@ -17,13 +17,13 @@ from engine.errors import EngineError
 from engine.gamefile import MAX_FILE_BYTES
 from engine.gametree import MAX_NODES, Node
 from engine.levels import STRONGEST, WEAKEST
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 
 MAX_MESSAGE_BYTES = 4 * MAX_FILE_BYTES
 """A longer message closes the connection (derived: a game file whose every character is written as an escape
 still fits in)."""
 MAX_ID = 1 << 53
-MIN_SIDE, MAX_SIDE = 5, 22
 MAX_COMMENT = 4000
 """Characters of the comment on one move."""
 MAX_TREE_TEXT = MAX_FILE_BYTES // 2

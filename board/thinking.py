@@ -169,7 +169,7 @@ class _Threat:
             if solution.verdict is Verdict.WIN:
                 self._found = {
                     "colour": attacker, "by": kind, "distance": solution.distance,
-                    "line": list(solution.line), "defences": list(solution.defences),
+                    "line": list(solution.pv), "defences": list(solution.defences),
                 }  # fmt: skip
                 break
         self._nodes *= 4

@@ -16,28 +16,20 @@ from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
 from engine.fallback import fallback_point, fallback_result, immediate_result
-from engine.opening import swap2_offers, swap2_position
+from engine.opening import SWAP2_OFFER_NODES, SWAP2_OFFER_S, SWAP2_OFFERS, swap2_offers, swap2_position
+from engine.position import board_after, board_of, without
 from engine.resources import Resources
 from engine.rules._board import EMPTY, Board
 from engine.rules.rule import Rule
-from engine.timing.budget import Budget, SearchLimits, plan
+from engine.timing.budget import Budget, SearchLimits, answer_by_s, plan
 from engine.timing.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from engine.evaluator.base import Evaluator
     from engine.search.result import SearchResult
 
-OBSTACLE = 3
-"""Colour of a cell that nobody can use, in `Engine.set_position`."""
-
 STEP_DECAY = 0.95
 """How slowly a long step of a search is forgotten, a move (tuned: gaps of a crowded machine swarm)."""
-SWAP2_OFFERS = 10
-"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
-SWAP2_OFFER_S = 1.0
-"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
-SWAP2_OFFER_NODES = 2000
-"""Simulations of one of them at most (tuned: as above)."""
 
 Swap2Answer = tuple[int, ...] | Literal["SWAP"]
 
@@ -85,7 +77,7 @@ class Engine:
 
     @property
     def board(self) -> Board:
-        """The current position; read it, change it only by the methods below."""
+        """The current position. It is never changed: the methods below replace it."""
         return self._board
 
     def new_game(self, width: int, height: int, rule: Rule) -> None:
@@ -94,7 +86,7 @@ class Engine:
         Raises:
             PositionError: size out of range (5 to 22).
         """
-        self._board = _make_board(width, height, rule)
+        self._board = board_of(width, height, rule)
 
     def set_rule(self, rule: Rule) -> None:
         """Change the rule and keep the stones."""
@@ -107,25 +99,16 @@ class Engine:
         """Replace the position by stones on a board of the same size.
 
         Args:
-            stones: (point, colour), oldest first; colour 0 black, 1 white, 3 an obstacle.
+            stones: see `engine.position.Stones`.
             to_move: colour to move; None: the other colour than that of the last stone.
             rule: None keeps the rule.
 
         Raises:
             PositionError: a point is off the board or taken, a colour unknown; the position stays as it was.
         """
-        board = _make_board(self._board.width, self._board.height, self._board.rule if rule is None else rule)
-        try:
-            for point, colour in stones:
-                if colour == OBSTACLE:
-                    board.block(point)
-                else:
-                    board.place(point, colour)
-            if to_move is not None:
-                board.set_to_move(to_move)
-        except ValueError as error:
-            raise PositionError(str(error)) from error
-        self._board = board
+        old = self._board
+        rule_now = old.rule if rule is None else rule
+        self._board = board_of(old.width, old.height, rule_now, stones, to_move)
 
     def play(self, point: int) -> None:
         """Put a stone of the side to move. Forbidden points are accepted.
@@ -133,12 +116,7 @@ class Engine:
         Raises:
             PositionError: (a ValueError) the point is off the board or taken.
         """
-        board = self._board.copy()
-        try:
-            board.place(point)
-        except ValueError as error:
-            raise PositionError(str(error)) from error
-        self._board = board
+        self._board = board_after(self._board, point)
 
     def take_back(self, point: int) -> None:
         """Remove a stone, also one that is not the last; its colour is to move next.
@@ -146,12 +124,7 @@ class Engine:
         Raises:
             PositionError: (a ValueError) no stone stands there.
         """
-        stones = self._board.stones()
-        removed = [colour for at, colour in stones if at == point]
-        if not removed:
-            raise PositionError(f"no stone at point {point}")
-        to_move = self._board.to_move if removed[0] == OBSTACLE else removed[0]
-        self.set_position([s for s in stones if s[0] != point], to_move)
+        self.set_position(*without(self._board.stones(), self._board.to_move, point))
 
     def forbidden_points(self) -> list[int]:
         """Return the points where black may not play (renju; else none), ascending."""
@@ -181,7 +154,7 @@ class Engine:
             PositionError: the board is full.
             NetError: the net cannot be loaded (call `warm_up` early to learn this in time).
         """
-        board = self._board.copy()
+        board = self._board
         with self._thinking(board, limits, arrival_s, stop) as control:
             seen = what_is_seen(board, self.config.oversight, self._random)
             result = self._choose(seen, control, on_info)
@@ -202,7 +175,7 @@ class Engine:
         Args:
             n: how many of `candidates` the result keeps, best first.
         """
-        board = self._board.copy()
+        board = self._board
         with self._thinking(board, limits, arrival_s, stop, early=False) as control:
             result = self._choose(board, control, on_info, immediate=False)
         return dataclasses.replace(result, candidates=result.candidates[: max(1, n)])
@@ -260,13 +233,32 @@ class Engine:
         """Return a legal move without search (any thread); None only on a full board. Never raises."""
         return fallback_point(self._board.copy())
 
-    def answer_deadline_s(self) -> float | None:
-        """Return when a watchdog should answer in place of the search, on `self.clock` (any thread).
+    def answer_by_s(
+        self,
+        limits: SearchLimits,
+        arrival_s: float,
+        begun_s: float,
+        *,
+        ply: int,
+        points: int,
+        hurried_s: float | None = None,
+    ) -> float:
+        """Return when a watchdog should answer a question in place of the search (any thread).
 
-        None while nothing is being thought about; infinite without a time limit.
+        It holds also for a question that the search has not come to yet.
+
+        Args:
+            limits, arrival_s: as in `think`.
+            begun_s: when the question was handed on, on `self.clock`.
+            ply: stones on the board.
+            points: cells of the board.
+            hurried_s: since when it is to be answered at once, None if it is not.
+
+        Returns:
+            The time on `self.clock`; infinite without a time limit.
         """
-        control = self._control
-        return None if control is None else control.answer_s
+        budget = plan(limits, ply, points, self.config.overhead_ms)
+        return answer_by_s(budget, arrival_s, begun_s, hurried_s)
 
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
         stones = board.points - board.n_empty
@@ -405,10 +397,3 @@ class Engine:
 
 def _is_legal(board: Board, point: int) -> bool:
     return board.cell(point) == EMPTY and not (board.to_move == 0 and board.is_forbidden(point))
-
-
-def _make_board(width: int, height: int, rule: int) -> Board:
-    try:
-        return Board(width, height, int(rule))
-    except ValueError as error:
-        raise PositionError(str(error)) from error

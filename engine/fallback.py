@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from engine.opening import empty_board_point
-from engine.rules._board import SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR, SHAPE_OPEN_THREE, Board
+from engine.rules._board import EMPTY, SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR, SHAPE_OPEN_THREE, Board
 from engine.rules.rule import Rule
 from engine.search.result import MoveStats, Proof, SearchResult
 
-_EMPTY = 2
 _VALUES = ((SHAPE_OPEN_FOUR, 64), (SHAPE_FORK, 32), (SHAPE_FOUR, 4), (SHAPE_OPEN_THREE, 8))
 
 
@@ -18,7 +17,7 @@ def fallback_point(board: Board) -> int | None:
     stones; where nothing is legal any empty point. Works on finished positions too.
     """
     own = board.to_move
-    empty = [p for p in range(board.points) if board.cell(p) == _EMPTY]
+    empty = [p for p in range(board.points) if board.cell(p) == EMPTY]
     if not empty:
         return None
     fives = board.five_points(own)
@@ -48,7 +47,7 @@ def fallback_point(board: Board) -> int | None:
 
 def immediate_result(board: Board) -> SearchResult | None:
     """Return the answer where no search is needed: an own five, the only block of a five, the empty board."""
-    if board.winner != _EMPTY:
+    if board.winner != EMPTY:
         return None
     own = board.to_move
     fives = board.five_points(own)

@@ -92,7 +92,7 @@ def sgf_head(game: GameRecord) -> str:
     if game.reason == UNFINISHED:
         result = "?"
     elif game.incident:
-        result += {"time": "T", "forbidden": "F", "illegal": "F"}.get(game.reason, "F")
+        result += {"time": "T", "resigned": "R", "forbidden": "F", "illegal": "F"}.get(game.reason, "F")
     elif game.winner != EMPTY:
         result += "1"
     size = str(game.width) if game.width == game.height else f"{game.width}:{game.height}"

@@ -23,10 +23,10 @@ class Level:
 
 LEVELS: tuple[Level, ...] = (
     Level(1, 1.7, 0.8, False),
-    Level(1, 1.2, 0.45, False),
-    Level(1, 1.0, 0.25, False),
-    Level(1, 0.8, 0.11, False),
-    Level(3, 0.7, 0.08, False),
+    Level(1, 1.25, 0.5, False),
+    Level(1, 0.94, 0.18, False),
+    Level(1, 0.62, 0.08, False),
+    Level(3, 0.7, 0.07, False),
     Level(10, 0.5, 0.04, False),
     Level(32, 0.33, 0.02, False),
     Level(64, 0.3, 0.01, True),

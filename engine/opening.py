@@ -5,10 +5,17 @@ from __future__ import annotations
 from random import Random
 
 from engine.errors import PositionError
+from engine.position import board_of
 from engine.rules._board import Board
 
 SWAP2_COUNTS = (0, 3, 5)
 """Stones on the board when swap2 asks something (protocol)."""
+SWAP2_OFFERS = 10
+"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
+SWAP2_OFFER_S = 1.0
+"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
+SWAP2_OFFER_NODES = 2000
+"""Simulations of one of them at most (tuned: as above)."""
 
 _NEAR = 4  # the offered stones lie within a square of this many cells: far ones decide nothing
 
@@ -32,13 +39,8 @@ def swap2_position(board: Board, stones: list[int]) -> Board:
     """
     if len(stones) not in SWAP2_COUNTS:
         raise PositionError(f"swap2 asks with 0, 3 or 5 stones, not {len(stones)}")
-    position = Board(board.width, board.height, board.rule)
-    try:
-        for point in stones:
-            position.place(point)
-    except ValueError as error:
-        raise PositionError(str(error)) from error
-    return position
+    coloured = [(point, ply % 2) for ply, point in enumerate(stones)]
+    return board_of(board.width, board.height, board.rule, coloured, len(stones) % 2)
 
 
 def swap2_offers(board: Board, generator: Random, count: int) -> list[tuple[int, int, int]]:

@@ -100,12 +100,19 @@ def read_drawing(text: str, rule: int = 0) -> Board:
     return board
 
 
-def draw(board: Board, mark: int | None = None) -> str:
-    """Return the board as text with coordinates, `X` black, `O` white; the point `mark` in brackets."""
+def draw(board: Board, mark: int | None = None, *, from_bottom: bool = False) -> str:
+    """Return the board as text with coordinates, `X` black, `O` white; the point `mark` in brackets.
+
+    Args:
+        board: the position.
+        mark: None for no brackets.
+        from_bottom: whether row 1 is the lowest.
+    """
     letters = " ".join(chr(ord("a") + x) for x in range(board.width))
     lines = [f"    {letters}"]
     for y in range(board.height):
-        row = f"{y + 1:3d}{'[' if mark == y * board.width else ' '}"
+        number = board.height - y if from_bottom else y + 1
+        row = f"{number:3d}{'[' if mark == y * board.width else ' '}"
         for x in range(board.width):
             point = y * board.width + x
             cell = _CELLS[board.cell(point)]

@@ -92,15 +92,20 @@ def worst(moves: Sequence[ReviewedMove], count: int = 3) -> list[ReviewedMove]:
     return sorted((m for m in moves if m.mark), key=lambda m: -m.fall)[:count]
 
 
-def line_of(move: ReviewedMove, width: int) -> str:
-    """Return a judgement as one line: number, colour, move, black's win rate, fall."""
+def line_of(move: ReviewedMove, width: int, height: int | None = None) -> str:
+    """Return a judgement as one line: number, colour, move, black's win rate, fall.
+
+    Args:
+        move: as judged.
+        width, height: see `engine.rules.geometry.format_move`.
+    """
     text = (
-        f"{move.ply + 1:3d} {'XO'[move.colour]} {format_move(move.point, width):<3} "
+        f"{move.ply + 1:3d} {'XO'[move.colour]} {format_move(move.point, width, height):<3} "
         f"{100 * move.black_score:5.1f}%"
     )
     if not move.mark:
         return text
-    return f"{text} {move.mark:<2} -{100 * move.fall:.0f}, better {format_move(move.best, width)}"
+    return f"{text} {move.mark:<2} -{100 * move.fall:.0f}, better {format_move(move.best, width, height)}"
 
 
 def _judge(engine: Engine, limits: SearchLimits, stop: threading.Event) -> tuple[float, int]:

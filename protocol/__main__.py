@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from protocol import __version__
+from protocol.person import greeting, help_lines
 from protocol.streams import Ended, Line, Reader, Writer
 from protocol.text import error
 
 if TYPE_CHECKING:
     from engine.config import EngineConfig
+    from protocol.notation import RowsFrom
 
 PROGRAM = "pbrain-tengen"
 PLAY = "--play"
@@ -51,6 +53,7 @@ class Options:
     log: str | None = None
     settings: tuple[str, ...] = ()
     dialect: Dialect | None = None
+    rows_from: RowsFrom | None = None
     self_check: bool = False
 
 
@@ -86,19 +89,24 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         help="yixin: rule 2 is renju, rectangles are row,column; auto (default): yixin after YXSHOWINFO",
     )
     parser.add_argument(
+        "--rows-from", choices=("top", "bottom"), dest="rows_from",
+        help="in messages, name points as h8 with row 1 on this side (default: as the manager does)",
+    )
+    parser.add_argument(
         "--self-check", action="store_true",
         help="tell whether net, kernel, clock and memory work on this machine, then stop",
     )
     parser.add_argument(
         "--play", action="store_true",
-        help="play a game at the terminal; must come first, `--play --help` lists what may follow",
+        help="play a game at the terminal; `--play --help` lists what goes with it",
     )
+    parser.add_argument("--force-utf8", action="store_true", help=argparse.SUPPRESS)  # a fork of Yixin-Board
     parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
     found = parser.parse_args(arguments)
-    if found.play:
-        raise StartError("--play must be the first argument")
     dialect = None if found.dialect == "auto" else found.dialect
-    return Options(found.net, found.config, found.log, tuple(found.settings), dialect, found.self_check)
+    return Options(
+        found.net, found.config, found.log, tuple(found.settings), dialect, found.rows_from, found.self_check
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,8 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problem: StartError | None = None
     options = Options()
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == [PLAY]:
-        return _for_a_person(lambda: _play(arguments[1:]))
+    if PLAY in arguments:
+        rest = [argument for argument in arguments if argument != PLAY]
+        return _for_a_person(lambda: _play(rest))
     try:
         options = parse_arguments(arguments)
     except StartError as refusal:
@@ -123,7 +132,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = _logger(bool(options.log) and problem is None)
     writer = Writer(output_fd, log if options.log else None)
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
-    reader = Reader(input_fd, events)
+    by_hand = os.isatty(input_fd) and os.isatty(output_fd)
+    reader = Reader(input_fd, events, (lambda: _tell(writer, help_lines)) if by_hand else None)
+    if by_hand and problem is None:
+        _tell(writer, greeting)
     reader.start()
     try:
         if problem is not None:
@@ -150,6 +162,13 @@ def _for_a_person(program: Callable[[], int]) -> int:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 stream.flush()
+
+
+def _tell(writer: Writer, text: Callable[[str], list[str]]) -> None:
+    """Write what a person wants to know; the text is given the way to start this program."""
+    frozen = getattr(sys, "frozen", False)
+    for line in text(Path(sys.executable).name if frozen else "python -m protocol"):
+        writer(line)
 
 
 def _play(arguments: Sequence[str]) -> int:
@@ -214,7 +233,7 @@ def _serve(
     gc.collect()
     gc.freeze()  # what is loaded by now lives as long as the process
     searcher = Searcher(engine, events.put, log)
-    session = Session(searcher, writer, log, options.dialect)
+    session = Session(searcher, writer, log, options.dialect, options.rows_from)
     loop = Loop(
         events, session, searcher, log,
         process_started_s=engine.clock.process_started_s(), ready_s=time.monotonic(),

@@ -32,14 +32,14 @@ def without_search(job: Job) -> Points:
             return replies.SWAP
         # Nearly balanced, since a corner helps nobody (an idea of Rapfi, https://github.com/dhbloo/rapfi).
         return (0, job.width + 2, 4 * job.width + 2)
-    point = Position(job.width, job.height, list(job.stones), job.to_move).fallback(job.rule)
+    point = Position(job.width, job.height, job.stones, job.to_move).fallback(job.rule)
     assert point is not None, "a full board is refused before thinking"
     return (point,)
 
 
 def any_point(job: Job) -> int | None:
     """Return a legal point after the stones that a job is about, None on a full board."""
-    stones = list(job.stones) or [(point, i % 2) for i, point in enumerate(job.opening)]
+    stones = job.stones or tuple((point, i % 2) for i, point in enumerate(job.opening))
     to_move = job.to_move if job.stones else len(stones) % 2
     return Position(job.width, job.height, stones, to_move).fallback(job.rule)
 

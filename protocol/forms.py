@@ -34,7 +34,7 @@ class Move:
     def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
         """Say where; the stone is placed."""
         assert not isinstance(points, str)
-        return Said((line_of(points[:1], names),), placed=points[0])
+        return Said((line_of(points[:1], names),), placed=points[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Balanced:
     Attributes:
         count: how many are wanted.
         target_q: utility for the player of the last one, [-1, 1].
-        yixin: whether Yixin-Board asks. It takes one move from a line and makes it.
+        yixin: whether Yixin-Board asks, which makes these moves.
         found: those found so far.
     """
 
@@ -104,7 +104,7 @@ class Balanced:
         if not self.yixin:
             return Said((line_of(found, names),))
         remark = f"MESSAGE balance {names.names(found)}"
-        return Said((remark, line_of(found, names)), placed=found[0])
+        return Said((remark, line_of(found, names)), placed=found)
 
     def ask(self, stones: tuple[tuple[int, int], ...], to_move: int, found: tuple[int, ...] = ()) -> Ask:
         """Return the question for the next stone."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine import Rule, SearchLimits
+from engine.position import Stones
 
 if TYPE_CHECKING:
     from engine import SearchResult
@@ -16,10 +17,6 @@ Kind = Literal["move", "nbest", "swap2", "ponder"]
 
 Points = tuple[int, ...] | Literal["SWAP"]
 """Points to put, oldest first; SWAP only in the swap2 opening."""
-
-
-Stones = tuple[tuple[int, int], ...]
-"""(point, colour), oldest first, as in `Engine.set_position`."""
 
 
 class Form(Protocol):
@@ -70,8 +67,8 @@ class Said:
     """What is said to an answer, and what follows."""
 
     lines: tuple[str, ...] = ()
-    placed: int | None = None
-    """The point on which the brain puts a stone of the side to move."""
+    placed: tuple[int, ...] = ()
+    """Points on which the brain puts stones, that of the side to move first."""
     then: Ask | None = None
     """What has to be asked before the answer is complete."""
     remarks: bool = True

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["letters", "letters-from-below"]
-"""How a cell is shown: `letters` is letter and number with row 1 at the top; `letters-from-below` has row 1
-at the bottom, as the labels beside Yixin-Board's board (protocol)."""
+Style = Literal["pairs", "letters", "letters-from-below"]
+"""How a cell is shown: `pairs` is column and row from 0, as in commands and as Piskvork and qpiskvork count;
+`letters` is letter and number with row 1 at the top; `letters-from-below` has row 1 at the bottom, as the
+labels beside Yixin-Board's board, and as players of renju count (protocol)."""
+RowsFrom = Literal["top", "bottom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,10 @@ class Notation:
         return (y, x) if self.rows_first else (x, y)
 
     def name(self, point: int) -> str:
-        """Return what a person sees a point called, as `h8`."""
+        """Return what a person sees a point called, as `h8` or `7,7`."""
         x, y = point % self.width, point // self.width
+        if self.style == "pairs":
+            return f"{x},{y}"
         row = self.height - y if self.style == "letters-from-below" else y + 1
         return f"{chr(ord('a') + x)}{row}"
 
@@ -50,8 +54,14 @@ class Notation:
         return " ".join(self.name(point) for point in points)
 
 
-def notation(dialect: str, width: int, height: int) -> Notation:
-    """Return the names of cells as the managers of a dialect (`gomocup` or `yixin`) have them."""
-    if dialect == "yixin":
-        return Notation(width, height, rows_first=True, style="letters-from-below")
-    return Notation(width, height)
+def notation(dialect: str, width: int, height: int, rows_from: RowsFrom | None = None) -> Notation:
+    """Return the names of cells as the managers of a dialect have them.
+
+    Args:
+        dialect: `gomocup` or `yixin`.
+        width, height: of the board.
+        rows_from: letters, and this side has row 1; None: as the manager shows them.
+    """
+    yixin = dialect == "yixin"
+    style: Style = "letters-from-below" if yixin or rows_from == "bottom" else "pairs"
+    return Notation(width, height, rows_first=yixin, style="letters" if rows_from == "top" else style)

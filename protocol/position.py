@@ -6,16 +6,15 @@ search thread takes a copy along and brings the engine up to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from engine import Board, Rule
 from engine.fallback import fallback_point
+from engine.position import Stones, board_of, without
+from engine.rules._board import BLACK, EMPTY, OBSTACLE, WHITE
 from protocol.commands import DEAD, OWN, Stone
 from protocol.notation import Notation
-
-BLACK, WHITE, NOBODY, OBSTACLE = 0, 1, 2, 3
-MIN_SIDE, MAX_SIDE = 5, 22
 
 
 @dataclass(slots=True)
@@ -24,13 +23,13 @@ class Position:
 
     Attributes:
         width, height: cells.
-        stones: (point, colour), oldest first; colour 0 black, 1 white, 3 an obstacle.
+        stones: see `engine.position.Stones`; a new tuple after each change, so that a question keeps its own.
         to_move: 0 or 1.
     """
 
     width: int
     height: int
-    stones: list[tuple[int, int]] = field(default_factory=list)
+    stones: Stones = ()
     to_move: int = BLACK
 
     def is_empty(self, point: int) -> bool:
@@ -43,26 +42,20 @@ class Position:
 
     def place(self, point: int) -> None:
         """Put a stone of the side to move on a free point."""
-        self.stones.append((point, self.to_move))
+        self.stones = (*self.stones, (point, self.to_move))
         self.to_move = 1 - self.to_move
 
     def take_back(self, point: int) -> None:
         """Remove a stone; its colour is to move next."""
-        colour = next(colour for at, colour in self.stones if at == point)
-        self.stones = [stone for stone in self.stones if stone[0] != point]
-        if colour != OBSTACLE:
-            self.to_move = colour
+        self.stones, self.to_move = without(self.stones, self.to_move, point)
 
     def clear(self) -> None:
         """Empty the board, black to move."""
-        self.stones, self.to_move = [], BLACK
+        self.stones, self.to_move = (), BLACK
 
-    def board(self, rule: Rule, stones: Sequence[tuple[int, int]] | None = None) -> Board:
+    def board(self, rule: Rule) -> Board:
         """Return a board of the rules kernel in this position."""
-        chosen = self.stones if stones is None else stones
-        board = Board.from_stones(self.width, self.height, rule, chosen)
-        board.set_to_move(self.to_move)
-        return board
+        return board_of(self.width, self.height, rule, self.stones, self.to_move)
 
     def fallback(self, rule: Rule) -> int | None:
         """Return a legal point without any search, None on a full board."""
@@ -70,7 +63,7 @@ class Position:
 
     def bury_five(self, rule: Rule) -> None:
         """In a continuous game: if the last stone has won, make the stones of its line dead (code 3)."""
-        if not self.stones or self.board(rule).winner == NOBODY:
+        if not self.stones or self.board(rule).winner == EMPTY:
             return
         point, colour = self.stones[-1]
         cells = dict(self.stones)
@@ -84,14 +77,14 @@ class Position:
                     x, y = x + sign * dx, y + sign * dy
             if len(line) >= 5:
                 dead.update(line)
-        self.stones = [(at, OBSTACLE if at in dead else of) for at, of in self.stones]
+        self.stones = tuple((at, OBSTACLE if at in dead else of) for at, of in self.stones)
 
 
 class BoardFault(ValueError):
     """The lines of a BOARD block describe no position."""
 
 
-def from_board(notation: Notation, lines: Iterable[Stone], fault: str | None = None) -> Position:
+def from_board(names: Notation, lines: Iterable[Stone], fault: str | None = None) -> Position:
     """Return the position that the lines of a BOARD block describe, the receiver to move.
 
     Colours are relative. With as many stones as the opponent, or one less, it is clear who is black; other
@@ -102,10 +95,10 @@ def from_board(notation: Notation, lines: Iterable[Stone], fault: str | None = N
     Raises:
         BoardFault: a line was faulty and what remains is no possible game.
     """
-    position = Position(notation.width, notation.height)
+    stones: list[tuple[int, int]] = []
     seen: dict[int, int | None] = {}
     for line in lines:
-        point = notation.point(line.a, line.b)
+        point = names.point(line.a, line.b)
         if point is None:
             fault = fault or f"{line.a},{line.b} is off the board"
         elif point in seen:
@@ -124,6 +117,5 @@ def from_board(notation: Notation, lines: Iterable[Stone], fault: str | None = N
         me = BLACK if owners[0] == OWN else WHITE
     for point, owner in seen.items():
         colour = OBSTACLE if owner is None or owner == DEAD else me if owner == OWN else 1 - me
-        position.stones.append((point, colour))
-    position.to_move = me
-    return position
+        stones.append((point, colour))
+    return Position(names.width, names.height, tuple(stones), me)

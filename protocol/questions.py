@@ -7,7 +7,7 @@ from dataclasses import replace
 from protocol import commands as c
 from protocol import soosorv
 from protocol.forms import EVERY, Choice, Move, YixinChoice, balanced
-from protocol.job import Ask
+from protocol.job import Ask, Kind
 from protocol.notation import Notation
 from protocol.position import BoardFault, Position, from_board
 
@@ -64,7 +64,7 @@ def ask(command: c.Question, position: Position, names: Notation, seed: float) -
                 except BoardFault as fault:
                     raise Refused(str(fault)) from fault
             form = balanced(command.count, command.bias, yixin=command.board is None)
-            return form.ask(tuple(position.stones), position.to_move)
+            return form.ask(position.stones, position.to_move)
         case c.Swap2Board():
             points = _points(command.word, command.stones, command.fault, names)
             return _swap2(command.word, Choice(), points, SWAP2_STONES[command.word])
@@ -83,8 +83,8 @@ def ask(command: c.Question, position: Position, names: Notation, seed: float) -
 
 
 def _ask(kind: str, form: Move, position: Position, *, n: int = 1, listed: int = 0) -> Ask:
-    stones = tuple(position.stones)
-    return Ask("nbest" if kind == "nbest" else "move", form, stones, position.to_move, n=n, listed=listed)
+    which: Kind = "nbest" if kind == "nbest" else "move"
+    return Ask(which, form, position.stones, position.to_move, n=n, listed=listed)
 
 
 def _swap2(word: str, form: Choice | YixinChoice, points: tuple[int, ...], counts: tuple[int, ...]) -> Ask:

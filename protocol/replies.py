@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import __version__
 from protocol.notation import Notation
-from protocol.position import MAX_SIDE, MIN_SIDE
 from protocol.text import clean, error, message
 
 if TYPE_CHECKING:
@@ -90,6 +90,33 @@ def best_list(result: SearchResult, notation: Notation, n: int) -> list[str]:
         for rank, move in enumerate(known[:n], 1)
     ]
     return [line for line in lines if line]
+
+
+def detail(result: SearchResult, notation: Notation, shown: Sequence[int]) -> list[str]:
+    """Return the lines by which the fork of Yixin-Board writes the chances of moves on their cells.
+
+    Args:
+        result: the search so far.
+        notation: what the manager calls a point.
+        shown: points of the candidates, best first.
+    """
+    by_point = {move.point: move for move in result.candidates}
+    lines = []
+    for i, point in enumerate(shown):
+        move = by_point[point]
+        mate = {"win": f"+M{move.distance or 1}", "loss": f"-M{move.distance or 1}"}
+        lines += [
+            f"INFO PV {i}",
+            f"INFO NUMPV {len(shown)}",
+            f"INFO DEPTH {result.depth_max}",
+            f"INFO NODES {move.visits}",
+            f"INFO TOTALNODES {result.simulations}",
+            f"INFO EVAL {mate.get(move.proven or '', round(100 * move.q))}",
+            f"INFO WINRATE {0.5 + 0.5 * move.q:.3f}",
+            clean(f"INFO BESTLINE {moves(map(notation.pair, move.pv or (point,)))}"),
+            "INFO PV DONE",
+        ]
+    return lines
 
 
 def realtime(result: SearchResult, notation: Notation, shown: Sequence[int]) -> list[str]:

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.timing.budget import AT_ONCE_ANSWER_S, plan
 from protocol.job import Job, Outcome, Progress
 
 if TYPE_CHECKING:
@@ -87,10 +86,10 @@ class Searcher:
         return self._engine.best_so_far() if self._ready == job.token else None
 
     def answer_by_s(self, job: Job) -> float:
-        budget = plan(job.limits, len(job.stones), job.width * job.height, self._engine.config.overhead_ms)
-        # A job that begins late, as after a slow start of the process, still gets the time of a move at once.
-        due_s = max(job.arrival_s + budget.answer_s, self._wanted_s + AT_ONCE_ANSWER_S)
-        return min(due_s, self._hurried_s + AT_ONCE_ANSWER_S) if job.stop.is_set() else due_s
+        return self._engine.answer_by_s(
+            job.limits, job.arrival_s, self._wanted_s, ply=len(job.stones), points=job.width * job.height,
+            hurried_s=self._hurried_s if job.stop.is_set() else None,
+        )  # fmt: skip
 
     def now_s(self) -> float:
         return self._engine.clock.now_s()

@@ -1,8 +1,7 @@
-"""The state machine between commands and answers.
+"""What is done about each command of a manager: the state machine between commands and answers.
 
-It runs in one thread and never waits: a question goes to the search thread as a `Job` with a token, and the
-answer comes back through `finished`. Whatever cancels a search forgets its token, so at most one answer goes
-out for a question and none for a question that the manager has dropped.
+It runs in one thread and never waits. A question that needs thought goes to `protocol.thinking`; what cannot
+be answered before it waits in a queue, what replaces it drops it.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from collections import deque
 from collections.abc import Callable
 
 from engine import SearchLimits
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import commands as c
 from protocol import questions, replies
 from protocol.job import Outcome, Progress, Thinker
-from protocol.position import MAX_SIDE, MIN_SIDE, BoardFault, from_board
+from protocol.notation import RowsFrom
+from protocol.position import BoardFault, from_board
 from protocol.settings import Dialect
 from protocol.table import Table
 from protocol.text import error, message, unknown
@@ -36,6 +37,7 @@ class Session:
         send: Callable[[str], None],
         log: Callable[[str], None],
         dialect: Dialect | None = None,
+        rows_from: RowsFrom | None = None,
     ) -> None:
         """Begin a conversation.
 
@@ -44,11 +46,12 @@ class Session:
             send: puts one line into the pipe.
             log: notes what went wrong but was survived.
             dialect: None finds it out: Yixin from the first START after YXSHOWINFO, else Gomocup.
+            rows_from: see `protocol.notation.notation`.
         """
         self._thinker = thinker
         self._send = send
         self._log = log
-        self._table = Table(dialect)
+        self._table = Table(dialect, rows_from)
         self._thinking = Thinking(self._table, thinker, send, log, self._go_on)
         self._waiting: deque[tuple[c.Command, float]] = deque()
 
@@ -66,7 +69,8 @@ class Session:
             if job.form.awaited or not self._table.yixin or not isinstance(command, _DISPLACE):
                 self._waiting.append((command, arrival_s))
                 return
-            self._cancel()  # Yixin-Board does not wait for n best moves: it goes on, and so does the brain
+            self._thinking.cancel()  # Yixin-Board does not wait for n best moves: both go on
+            self._go_on(moved=False)
         try:
             self._carry_out(command, arrival_s)
         except Exception:
@@ -179,6 +183,7 @@ class Session:
             self._thinking.relimit()
 
     def _start(self, start: c.Start) -> None:
+        self._waiting.clear()
         if not self._thinking.stands(start.width, start.height):
             self._cancel()
         if not (MIN_SIDE <= start.width <= MAX_SIDE and MIN_SIDE <= start.height <= MAX_SIDE):
@@ -242,6 +247,7 @@ class Session:
             self._refuse(board, "BOARD before START")
             return
         names = self._table.names
+        self._waiting.clear()
         if not (board.silent and self._thinking.stands(names.width, names.height)):
             self._cancel()
         try:

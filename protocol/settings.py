@@ -9,11 +9,10 @@ from typing import Literal
 from engine import Rule, SearchLimits
 from engine.config import MAX_MEMORY_BYTES
 from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
+from engine.timing.budget import UNLIMITED_MS
 
 Dialect = Literal["gomocup", "yixin"]
 
-UNLIMITED_MS = 2_147_483_647
-"""`INFO time_left` without a match limit (protocol)."""
 YIXIN_UNTIMED_MS = (2_000_000, 100_000_000)
 """Turn and match by which Yixin-Board says that there is no limit (protocol)."""
 UNTOLD_TURN_MS = 5_000
@@ -24,6 +23,8 @@ start the turn clock before they send it; derived: they send both in one go)."""
 TREE_EXTRA_BYTES = 96 << 20
 """Added to Yixin's hash_size, which means the tree only, to get the memory of the process (derived: measured
 size of interpreter, libraries and net)."""
+REALTIME, DETAIL = 1, 2
+"""Bits of show_detail: marks on the board of Yixin-Board, chances on that of its fork (protocol)."""
 MAX_COUNT = 2**31 - 1
 """Counts from here on mean "no limit" (protocol: some managers send an unsigned -1)."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}\Z", re.ASCII)

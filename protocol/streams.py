@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from engine.pipes import read_some
 from protocol.parser import LineSplitter, is_end
+from protocol.person import HELP_WORDS, QUIT_WORDS
 
 EXIT_GRACE_S = 0.12
 """After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
@@ -65,9 +66,19 @@ class Writer:
 class Reader:
     """Reads standard input in a thread of its own and puts `Line` and `Ended` into a queue."""
 
-    def __init__(self, fd: int, events: queue.SimpleQueue[object]) -> None:
+    def __init__(
+        self, fd: int, events: queue.SimpleQueue[object], on_help: Callable[[], None] | None = None
+    ) -> None:
+        """Take a source and a place for what comes.
+
+        Args:
+            fd: to read from.
+            events: takes it.
+            on_help: called when a person types `help`, who may also leave with `quit`; None: no person.
+        """
         self._fd = fd
         self._events = events
+        self._on_help = on_help
         self.loaded = threading.Event()
         """To be set when the libraries are loaded, or cannot be: an end of the input waits for that error."""
 
@@ -86,9 +97,12 @@ class Reader:
             now_s = time.monotonic()
             ended = not chunk
             for line in splitter.feed(chunk) if chunk else splitter.close():
-                if is_end(line):
+                if is_end(line) or (self._on_help and line.strip().lower() in QUIT_WORDS):
                     ended = True
                     break
+                if self._on_help and line.strip().lower() in HELP_WORDS:
+                    self._on_help()
+                    continue
                 self._events.put(Line(line, now_s, first))
                 last_s = now_s
             first = False

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import Rule, SearchLimits
+from engine.rules._board import MAX_SIDE
 from protocol.blocked import Blocked
 from protocol.forms import EVERY, Move
 from protocol.job import Ask, Job
-from protocol.notation import Notation, notation
-from protocol.position import MAX_SIDE, Position
-from protocol.settings import Dialect, Settings
+from protocol.notation import Notation, RowsFrom, notation
+from protocol.position import Position
+from protocol.settings import DETAIL, REALTIME, Dialect, Settings
 
 
 class Table:
@@ -25,18 +26,20 @@ class Table:
         forget_tree: whether the next search begins without what was searched before.
     """
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
+    def __init__(self, dialect: Dialect | None = None, rows_from: RowsFrom | None = None) -> None:
         """Begin without a board.
 
         Args:
             dialect: None finds it out: Yixin from the first START after YXSHOWINFO, else Gomocup.
+            rows_from: see `protocol.notation.notation`.
         """
         self._wanted = dialect
+        self._rows_from = rows_from
         self.yixin = dialect == "yixin"
         self.dialect: Dialect = dialect or "gomocup"
         self.settings = Settings()
         self.position: Position | None = None
-        self.names: Notation = notation(self.dialect, MAX_SIDE, MAX_SIDE)
+        self.names: Notation = notation(self.dialect, MAX_SIDE, MAX_SIDE, rows_from)
         self.blocked = Blocked()
         self.forget_tree = False
         self._new_game = False
@@ -50,7 +53,7 @@ class Table:
     def start(self, width: int, height: int) -> None:
         """Begin a game on an empty board of this size."""
         self.dialect = self._wanted or ("yixin" if self.yixin else "gomocup")
-        self.names = notation(self.dialect, width, height)
+        self.names = notation(self.dialect, width, height, self._rows_from)
         self.position = Position(width, height)
         self._new_game = True
         self.settings.new_game()
@@ -115,7 +118,7 @@ class Table:
             clear_tree=self.forget_tree,
             wants_info=(
                 ask.kind in ("move", "nbest") and isinstance(ask.form, Move)
-                and bool(self.settings.show_detail & 1)
+                and bool(self.settings.show_detail & (REALTIME | DETAIL))
             ),
         )
         self.forget_tree = self._new_game = False

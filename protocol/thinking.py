@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine import SearchLimits
+from engine.position import Stones
+from engine.rules._board import OBSTACLE
 from protocol import questions, replies
 from protocol.answers import allowed, any_point, describe, fits, without_search
 from protocol.forms import line_of
-from protocol.job import Ask, Job, Outcome, Points, Progress, Stones, Thinker
-from protocol.position import OBSTACLE
+from protocol.job import Ask, Job, Outcome, Points, Progress, Thinker
+from protocol.settings import DETAIL, REALTIME
 from protocol.table import Table
 from protocol.text import error
 
@@ -209,7 +211,10 @@ class Thinking:
         self._progress_s = now_s
         result = allowed(self.job, progress.result)
         shown = [move.point for move in result.candidates[:10] if move.visits > 0]
-        for line in replies.realtime(result, self._table.names, shown):
+        wanted = self._table.settings.show_detail
+        lines = replies.realtime(result, self._table.names, shown) if wanted & REALTIME else []
+        lines += replies.detail(result, self._table.names, shown) if wanted & DETAIL else []
+        for line in lines:
             self._send(line)
 
     def watch(self) -> float:
@@ -240,8 +245,9 @@ class Thinking:
         told = result if said.remarks else None
         for line in describe(job, told, self._table.names, self._log, narrow=self._table.yixin):
             self._send(line)
-        if said.placed is not None:
-            self._table.place(said.placed)
+        # Yixin-Board itself reads one move from a line, its fork two.
+        for point in said.placed if self._table.settings.show_detail & DETAIL else said.placed[:1]:
+            self._table.place(point)
         for line in said.lines:
             self._send(line)
-        self._done(said.placed is not None)
+        self._done(bool(said.placed))

@@ -34,13 +34,19 @@ def texts(version: str) -> dict[str, str | bytes]:
 
 
 def readme(version: str) -> str:
-    """Return the readme for players, with the names that the platform uses and its line ends."""
-    exe = f"{PROGRAM}.exe" if sys.platform == "win32" else PROGRAM
+    """Return the readme for players, with the names that the platform uses and its line ends.
+
+    Lines that begin with `[linux]` are for other systems than Windows only.
+    """
+    windows = sys.platform == "win32"
     text = (Path(__file__).parent / "README.txt").read_text(encoding="utf-8")
-    run = exe if sys.platform == "win32" else f"./{exe}"
-    for mark, value in (("@VERSION@", version), ("@EXE@", exe), ("@RUN@", run)):
-        text = text.replace(mark, value)
-    return text.replace("\n", "\r\n") if sys.platform == "win32" else text
+    text = re.sub(r"^\[linux\](.*\n)", "" if windows else r"\1", text, flags=re.MULTILINE)
+    suffix = ".exe" if windows else ""
+    run = PROGRAM + suffix if windows else f"./{PROGRAM}"
+    names = {"VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}"}
+    for mark, value in names.items():
+        text = text.replace(f"@{mark}@", value)
+    return text.replace("\n", "\r\n") if windows else text
 
 
 def licence_files(name: str) -> dict[str, Path]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import zipfile
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--simulations", type=int, default=200, help="a move, where moves are compared")
     parser.add_argument("--keep", action="store_true", help="play the program of the last run again")
     options = parser.parse_args(arguments)
+    refuse_files()
     for program in ("wine", COMPILER):
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is missing: apt-get install wine64 wine mingw-w64")
@@ -58,6 +60,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run([*command, "--self-check"], cwd=ROOT)
     play(command)
     return 0 if compare([sys.executable, "-m", "protocol"], command, options.simulations) else 1
+
+
+def refuse_files(descriptors: Sequence[int] = (1, 2)) -> None:
+    """Stop before anything is fetched if standard output or error is a plain file, which Wine cannot pass on.
+
+    Raises:
+        SystemExit: one is; the text says what to do.
+    """
+    for fd in descriptors:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            raise SystemExit(
+                f"standard {'output' if fd == 1 else 'error'} is a file; Python under Wine does not start "
+                "with one; use a pipe: python -m release.wine 2>&1 | tee FILE"
+            )
 
 
 def wine(program: Path) -> list[str]:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.commands.options import parse_rule, parse_size
-from engine.levels import LEVELS, Level
+from engine.levels import LEVELS, STRONGEST, WEAKEST, Level
+from training.files.atomic import write_atomically
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Estimate
 from training.measure.levels import level_player, play_levels, read_table, report, schedule
@@ -31,7 +31,10 @@ def _configs(
     args: argparse.Namespace, levels: Sequence[Level]
 ) -> Iterator[tuple[tuple[int, int], MatchConfig]]:
     limits = BrainLimits(turn_ms=None, max_nodes=args.top_simulations)
+    first, last = args.levels
     for low, high, games in schedule(len(levels), args.games, args.far_games):
+        if low + 1 < first or high + 1 > last:
+            continue
         yield (low, high), MatchConfig(
             a=level_player(levels[high], args.net), b=level_player(levels[low], args.net),
             limits=(limits, limits), games=games, rule=int(args.rule),
@@ -51,6 +54,10 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--games", type=int, default=40, help="games between neighbours (40)")
     parser.add_argument("--far-games", type=int, default=4, help="games between any other two levels (4)")
+    parser.add_argument(
+        "--levels", type=int, nargs=2, metavar="N", default=(WEAKEST, STRONGEST),
+        help="only those from N to N; settings are suggested where all played (1 10)",
+    )  # fmt: skip
     parser.add_argument("--top-simulations", type=int, default=1600, help="a move of level 10 (1600)")
     parser.add_argument("--net", default="default", help="a file, or a name in engine/nets (default)")
     parser.add_argument("--table", type=Path, help="file with other levels than those of engine/levels.py")
@@ -77,9 +84,8 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     print(f"\n{text}")
     if args.save_table:
-        temporary = args.save_table.with_suffix(".tmp")
-        temporary.write_text(json.dumps([dataclasses.asdict(s) for s in suggested], indent=1), "utf-8")
-        os.replace(temporary, args.save_table)
+        table = json.dumps([dataclasses.asdict(level) for level in suggested], indent=1)
+        write_atomically(args.save_table, table.encode())
     return 0
 
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,10 +27,11 @@ from training.export.card import Origin
 from training.export.export import ExportError
 from training.files.atomic import write_atomically
 from training.learn.checkpoint import CheckpointError, list_checkpoints
-from training.learn.learner import Learner
+from training.learn.learner import Learner, SpoiltError
 from training.measure import gate
 from training.net.network import choose_device
 from training.play.evaluators import UNIFORM, save_weights
+from training.run import nets
 from training.run.display import Display
 from training.run.log import RunLog
 from training.run.state import State, has_played_enough, read_state
@@ -40,7 +39,6 @@ from training.settings.schema import RunConfig
 
 _CHUNK = 8  # batches between two looks at the stop flag
 _PRETRAIN_SAVE = 40 * _CHUNK  # batches between two checkpoints of pretraining
-_KEEP_NETS = 60  # exports kept besides the measured ones
 
 
 class Run:
@@ -66,6 +64,7 @@ class Run:
         Raises:
             ValueError: a GPU was asked for by name and there is none.
             CheckpointError: the checkpoints cannot be read or do not fit the settings.
+            ForeignFileError: the state or the standings hold what no run has written.
         """
         self.config, self.run_dir, self._stopped, self._display = config, run_dir, stopped, display
         self.device = choose_device(config.device).type
@@ -78,7 +77,8 @@ class Run:
         self.log = RunLog(run_dir)
         self.state = self._read_state()
         self.standings = gate.read_standings(run_dir / "standings.json")
-        recovered = recover_journals(run_dir / "records")
+        self._restore_best()
+        recovered = recover_journals(run_dir / "records", self._say)
         if recovered:
             self._say(f"recovered {recovered} games that a killed run had finished")
         self.learner = Learner(learner_config, run_dir, self.device, self._say)
@@ -91,6 +91,13 @@ class Run:
             )
         elif weights:
             self.learner.adopt(weights)
+        if self.state.spoilt:
+            self._say(
+                f"learning had spoilt the weights: {self.state.spoilt}. Nothing of that was saved; going on "
+                f"from batch {self.learner.batches} with learner.lr={config.learner.lr:g}"
+            )
+            self.log.event("mended", cycle=self.state.cycle, batches=self.learner.batches)
+            self.state.spoilt = ""
         self._adopted = bool(weights)
         self.learner.refresh()
         self._started_s = time.monotonic() - self.state.elapsed_s
@@ -100,23 +107,39 @@ class Run:
     # --- the loop
 
     def run(self) -> None:
-        """Train until the time is over or `stopped`."""
-        if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
-            self._pretrain()
-        if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
-            self._export(self.state.cycle)  # a run that came without its exports
-        crew = Crew(
-            self.workers, self.run_dir, self.config.play, self.config.games,
-            self.config.seed * 1_000_003 + self.state.cycle, self.device, self._say,
-        )  # fmt: skip
-        self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
+        """Train until the time is over or `stopped`.
+
+        Raises:
+            SpoiltError: learning has spoilt the weights; they are not saved, other settings can go on.
+            ValueError: the net that self-play is to use is missing.
+        """
+        crew = None
         try:
+            if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
+                self._pretrain()
+            if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
+                self._export(self.state.cycle)  # a run that came without its exports
+            crew = Crew(
+                self.workers, self.run_dir, self.config.play, self.config.games,
+                self.config.seed * 1_000_003 + self.state.cycle, self.device, self._say,
+                self.config.worker_silence_s,
+            )  # fmt: skip
+            self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
+            if self.config.self_play_net == "best" and not self.state.cycle:
+                self._measure(crew)  # a run that begins with weights
             while not self._over():
                 self._cycle(crew)
             if not self._stopped():
                 self._measure(crew)
+        except SpoiltError as error:
+            self.state.spoilt = str(error)
+            raise SpoiltError(
+                f"{error}. Nothing of this was saved: the same command with a smaller --set learner.lr goes "
+                "on from the last checkpoint"
+            ) from error
         finally:
-            crew.close()
+            if crew is not None:
+                crew.close()
             self._save()
             self.log.event("stop", cycle=self.state.cycle)
             self.log.close()
@@ -252,7 +275,7 @@ class Run:
             "export", cycle=cycle, net=net.name, net_id=exported.net_id,
             seconds=time.monotonic() - started_s, **exported.differences,
         )  # fmt: skip
-        self._tidy_nets()
+        nets.tidy(self.run_dir, {*self.state.measured, self.standings.best})
 
     def _measure(self, crew: Crew) -> None:
         """Play the current net against its yardsticks and the best net; promote it when it is good enough."""
@@ -262,13 +285,11 @@ class Run:
         name = self.state.net.partition(".")[0]
         if name in self.state.measured:
             return
-        folder = self.run_dir / "nets"
-        suffix = self.state.net.partition(".")[2]
-        nets = {n: str(folder / f"{n}.{suffix}") for n in [*self.state.measured, name]}
-        nets = {n: path for n, path in nets.items() if Path(path).exists()}
+        found = {n: self._file(n) for n in [*self.state.measured, name]}
+        files = {n: str(path) for n, path in found.items() if path is not None}
         seed = self.config.seed * 7919 + self.state.cycle
         promote = not self.standings.best
-        for planned in gate.plan(self.config.evaluation, self.standings, name, nets, seed):
+        for planned in gate.plan(self.config.evaluation, self.standings, name, files, seed):
             self._show(f"{name} against {planned.spec.b.name} on {planned.spec.width}")
             result = crew.arena(planned.spec, self._stopped)
             if self._stopped():
@@ -294,40 +315,49 @@ class Run:
         write_atomically(self.run_dir / "standings.json", data)
 
     def _promote(self, name: str) -> None:
-        """Make a net the best one: copy its files, then swing the pointer."""
+        """Make a net the best one."""
         self.standings.best = name
         elo = self.standings.ratings().get(name, (0.0, 0.0))
-        for suffix in ("int8.onnx", "fp32.onnx", "md", "pt"):
-            source = self.run_dir / "nets" / f"{name}.{suffix}"
-            if source.exists():
-                target = self.run_dir / f"best.{suffix}"
-                shutil.copyfile(source, target.with_suffix(".tmp"))
-                os.replace(target.with_suffix(".tmp"), target)
-        pointer = {
-            "net": name, "elo": elo[0], "elo_half_width": elo[1], "cycle": self.state.cycle,
+        about = {
+            "elo": elo[0], "elo_half_width": elo[1], "cycle": self.state.cycle,
             "games": self.state.games, "positions": self.state.positions, "batches": self.learner.batches,
         }  # fmt: skip
-        write_atomically(self.run_dir / "best.json", json.dumps(pointer, indent=1).encode())
+        nets.promote(self.run_dir, name, about)
         self._say(f"promoted {name}, Elo {elo[0]:+.0f} +- {elo[1]:.0f}")
 
     # --- files
 
-    def _play_net(self) -> str:
-        """Return the evaluator that self-play uses now."""
-        net = self.state.net
-        if self.config.self_play_net == "best" and self.standings.best:
-            net = f"{self.standings.best}.{net.partition('.')[2]}"
-        path = self.run_dir / "nets" / net
-        return str(path) if net != UNIFORM and path.exists() else UNIFORM
+    def _file(self, name: str) -> Path | None:
+        """Return the file to play an export with, of the kind that self-play uses if it is there."""
+        return nets.find(self.run_dir, name, self.state.net.partition(".")[2])
 
-    def _tidy_nets(self) -> None:
-        """Delete old exports that nobody will play again."""
-        folder = self.run_dir / "nets"
-        keep = {*self.state.measured, self.standings.best}
-        names = sorted({path.name.partition(".")[0] for path in folder.glob("c*.*")})
-        for name in [n for n in names if n not in keep][:-_KEEP_NETS]:
-            for path in folder.glob(f"{name}.*"):
-                path.unlink()
+    def _play_net(self) -> str:
+        """Return the evaluator that self-play uses now; a run from nothing begins without a net.
+
+        Raises:
+            ValueError: there is none of the kind that the settings ask for.
+        """
+        name = self.state.net.partition(".")[0]
+        if self.state.net == UNIFORM:
+            return UNIFORM
+        if self.config.self_play_net == "best":
+            name = self.standings.best
+            if not name:
+                raise ValueError(
+                    "self_play_net is best, but no net of this run was promoted yet: use "
+                    "--set self_play_net=latest until one is (evaluation.every_minutes: how often to try)"
+                )
+        path = self._file(name)
+        if path is None:
+            raise ValueError(f"self-play has no net: {self.run_dir / 'nets' / name}.* is missing")
+        return str(path)
+
+    def _restore_best(self) -> None:
+        """Find the promoted net; a run whose best net is lost promotes the next that it measures."""
+        name = self.standings.best
+        if name and not nets.restore_best(self.run_dir, name):
+            self._say(f"the best net {name} is not here any more: the next one measured takes its place")
+            self.standings.best = ""
 
     def _read_state(self) -> State:
         state = read_state(self.run_dir) or State()
@@ -337,7 +367,7 @@ class Run:
         return state
 
     def _save(self) -> None:
-        if self.learner.batches:
+        if self.learner.batches and not self.state.spoilt:
             self.learner.save()
         self._save_state()
 
@@ -364,3 +394,4 @@ class Run:
             positions=self.state.positions, rate=self._mean_rate, metrics=self._metrics,
             elo=elo[0] if elo else None, left_s=left_s,
         )  # fmt: skip
+

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from training.files.atomic import write_atomically
+from training.files.foreign import ForeignFileError
 from training.run.report import make_report
 
 
@@ -23,6 +24,9 @@ def main(argv: list[str] | None = None) -> int:
         page = make_report(args.run)
     except OSError as error:
         print(f"error: no run in {args.run}: {error}", file=sys.stderr)
+        return 2
+    except ForeignFileError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     output = args.output or args.run / "report.html"
     write_atomically(output, page.encode())

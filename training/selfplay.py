@@ -107,7 +107,7 @@ def main(argv: list[str] | None = None) -> int:
 
             return bench(config, args.net, args.seconds)
         return _train(args, recipe)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
 
@@ -141,7 +141,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         last = dataclasses.replace(
             last, weights=weights, records=args.records, records_positions=args.records_positions
         )
-        last.checkpoints()  # refuse a run without one before anything is written
+        last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
     stop = False
 

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from training.export.card import Origin
 from training.export.export import ExportError
 from training.files.atomic import write_atomically
@@ -27,8 +28,8 @@ from training.settings.values import ConfigError
 
 def _sizes(text: str) -> Sizes:
     low, _, high = text.partition("-")
-    if not (low.isdecimal() and high.isdecimal() and 5 <= int(low) <= int(high) <= 22):
-        raise argparse.ArgumentTypeError(f"{text!r} is not LOW-HIGH, sides from 5 to 22")
+    if not (low.isdecimal() and high.isdecimal() and MIN_SIDE <= int(low) <= int(high) <= MAX_SIDE):
+        raise argparse.ArgumentTypeError(f"{text!r} is not LOW-HIGH, sides from {MIN_SIDE} to {MAX_SIDE}")
     return int(low), int(high)
 
 

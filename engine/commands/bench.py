@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from engine.evaluator.base import KERNEL_HASHED, Decorator, Keys, Planes, Policy, Wdl
 from engine.evaluator.hashed import HashedEvaluator
-from engine.rules._board import EMPTY, Board
+from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE, Board
 from engine.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
 def positions() -> Iterator[Board]:
     """Yield boards of every side from 5 to 22 and some rectangles, under every rule, empty to crowded."""
     state = SEED
-    sizes = [(side, side) for side in range(5, 23)] + [(22, 5), (5, 22), (13, 9), (20, 15)]
+    sizes = [(side, side) for side in range(MIN_SIDE, MAX_SIDE + 1)]
+    sizes += [(MAX_SIDE, MIN_SIDE), (MIN_SIDE, MAX_SIDE), (13, 9), (20, 15)]
     for width, height in sizes:
         for rule in Rule:
             board = Board(width, height, rule)

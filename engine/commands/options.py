@@ -6,6 +6,7 @@ import argparse
 import re
 
 from engine.config import EngineConfig, load_config
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule, rule_from_mask
 
 
@@ -45,7 +46,8 @@ def config_from(args: argparse.Namespace, **defaults: object) -> EngineConfig:
 def add_board_options(parser: argparse.ArgumentParser) -> None:
     """Add --size and --rule."""
     parser.add_argument(
-        "--size", metavar="N|WxH", type=parse_size, default=(15, 15), help="board, 5 to 22 (default 15)"
+        "--size", metavar="N|WxH", type=parse_size, default=(15, 15),
+        help=f"board, {MIN_SIDE} to {MAX_SIDE} (default 15)",
     )
     names = ", ".join(f"{rule.value} {rule.name.lower()}" for rule in Rule)
     parser.add_argument(
@@ -64,8 +66,8 @@ def parse_size(text: str) -> tuple[int, int]:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write 15 or 20x15")
     width = int(match[1])
     height = int(match[2] or width)
-    if not (5 <= width <= 22 and 5 <= height <= 22):
-        raise argparse.ArgumentTypeError(f"{text}: sides are 5 to 22")
+    if not (MIN_SIDE <= width <= MAX_SIDE and MIN_SIDE <= height <= MAX_SIDE):
+        raise argparse.ArgumentTypeError(f"{text}: sides are {MIN_SIDE} to {MAX_SIDE}")
     return width, height
 
 

@@ -103,7 +103,7 @@ def facts(found: Answer) -> dict[str, object]:
         "kind": found.kind,
         "verdict": solution.verdict.name.lower(),
         "distance": solution.distance,
-        "line": [format_move(p, board.width) for p in solution.line],
+        "line": [format_move(p, board.width) for p in solution.pv],
         "defences": [format_move(p, board.width) for p in solution.defences],
         "nodes": found.nodes,
         "elapsed_s": found.elapsed_s,
@@ -120,13 +120,13 @@ def report(found: Answer) -> str:
         Verdict.UNKNOWN: f"unknown; none found within the budget{after}",
     }[solution.verdict]
     lines = [
-        draw(board, solution.line[0] if solution.line else None),
+        draw(board, solution.pv[0] if solution.pv else None),
         "",
         f"{SIDES[board.to_move]} to move, {board.width}x{board.height}, rule {board.rule}, ply {board.ply}",
         f"{SIDES[attacker]}, {found.kind}: {verdict}",
     ]
-    if solution.line:
-        lines.append("line: " + " ".join(format_move(p, board.width) for p in solution.line))
+    if solution.pv:
+        lines.append("line: " + " ".join(format_move(p, board.width) for p in solution.pv))
         if attacker != board.to_move:
             defences = " ".join(format_move(p, board.width) for p in solution.defences)
             lines.append(f"only these may defend: {defences or 'none'}")

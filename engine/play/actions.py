@@ -15,10 +15,9 @@ from engine.gamefile import load_game, save_game
 from engine.levels import STRONGEST, WEAKEST
 from engine.play.commands import HELP, Command
 from engine.play.game import COLOURS, Game
-from engine.play.screen import columns, moves_text
+from engine.play.screen import columns
 from engine.play.table import HUMANS
 from engine.review import ReviewedMove, line_of, worst
-from engine.rules.geometry import format_move
 from engine.search.result import MoveStats
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 SHOWN_MOVES = 8
 """Moves of an analysis (derived: what fits beside a 15x15 board with its line)."""
+LINE_MOVES = 6
+"""Moves of a line (derived: as above)."""
 LONGEST_S = 3600.0
 SHORTEST_S = 0.05
 REVIEW_SHARE = 0.25
@@ -55,7 +56,7 @@ def hint(session: Session, command: Command) -> None:
     session.screen.clear_progress()
     move = thought.value.candidates[0]
     session.hint = move.point
-    where = format_move(move.point, session.game.board.width)
+    where = session.game.name(move.point)
     session.say(f"hint: {where} ({_judgement(move)})")
 
 
@@ -65,20 +66,20 @@ def analyse(session: Session, command: Command) -> None:
     time_s = parse_seconds(command.argument) if command.argument else session.table.time_s
     thought = session.thinker.analyse(session.game, time_s, SHOWN_MOVES)
     session.screen.clear_progress()
-    result, width = thought.value, session.game.board.width
+    result, name = thought.value, session.game.name
     moves = [m for m in result.candidates if m.visits or m.proven][:SHOWN_MOVES] or result.candidates[:1]
     session.panel = [
         f"{COLOURS[session.game.board.to_move]} to move, {result.simulations} simulations",
         "",
         "move  visits    win  line",
         *(
-            f"{format_move(m.point, width):<4}{m.visits:>8}  {_judgement(m):>5}  {moves_text(m.pv, width, 6)}"
+            f"{name(m.point):<4}{m.visits:>8}  {_judgement(m):>5}  {session.game.names(m.pv[:LINE_MOVES])}"
             for m in moves
         ),
         "",
         f"depth {result.depth_mean:.0f}, {result.depth_max} at most; {thought.elapsed_s:.1f} s",
     ]
-    session.say(f"analysis: {format_move(moves[0].point, width)} ({_judgement(moves[0])})")
+    session.say(f"analysis: {name(moves[0].point)} ({_judgement(moves[0])})")
 
 
 def review_game(session: Session, command: Command) -> None:
@@ -94,13 +95,13 @@ def review_game(session: Session, command: Command) -> None:
     finally:
         session.judged = None
     session.screen.clear_progress()
-    width = game.board.width
-    entries = [line_of(move, width) for move in thought.value]
+    size = (game.board.width, game.board.height if game.from_bottom else None)
+    entries = [line_of(move, *size) for move in thought.value]
     page = ["Black's win rate after each move (X black, O white); ? mistake, ?? blunder", ""]
     page += columns([entry.split(",")[0] for entry in entries], session.screen.console.width - 1)
     page.append("")
     for move in worst(thought.value):
-        page.append(f"{COLOURS[move.colour]} lost most with {line_of(move, width).strip()}")
+        page.append(f"{COLOURS[move.colour]} lost most with {line_of(move, *size).strip()}")
     if thought.interrupted:
         page.append(f"(stopped after move {thought.value[-1].ply + 1})" if thought.value else "(stopped)")
     session.page = [*page, "Enter goes back to the board."]
@@ -109,6 +110,9 @@ def review_game(session: Session, command: Command) -> None:
 def undo(session: Session, command: Command) -> None:
     """Take back to before the person's last move; without a person, one move."""
     game, humans = session.game, session.table.humans
+    if game.resigned is not None:
+        game.undo()
+        return
     if session.opening is not None and game.points:
         raise PositionError("the opening stays; `new` starts again")
     plies = range(game.opening_stones, len(game.points))
@@ -174,6 +178,7 @@ def save(session: Session, command: Command) -> None:
     except PositionError as error:
         more = "; `save! FILE` replaces it" if "exists already" in str(error) else ""
         raise PositionError(f"{error}{more}") from error
+    session.saved = list(session.game.points)
     session.say(f"saved as {path}")
 
 
@@ -185,16 +190,23 @@ def load(session: Session, command: Command) -> None:
     game = Game.from_record(load_game(path, session.game.rule))
     session.start(game)
     session.paused = session.engine_is_due
-    rule = game.rule.name.lower().replace("_", "-")
+    rule = game.rule_name
     more = "; `go` lets the engine move" if session.paused else ""
     if not game.over:
         session.say(f"{len(game.points)} stones from {path.name}, {rule}{more}")
 
 
 def new(session: Session, command: Command) -> None:
-    """Start a new game, of the same size and rule where none is given."""
+    """Start a new game, of the same size and rule where none is given.
+
+    `size` and `rule` without anything tell what is being played.
+    """
     board, rule = session.game.board, session.game.rule
     size, swap2 = (board.width, board.height), False
+    if command.name != "new" and not command.argument:
+        size_and_rule = f"{board.width}x{board.height} {session.game.rule_name}"
+        session.say(f"{size_and_rule}; `{command.name} ...` starts a new game")
+        return
     for word in command.argument.split():
         if word.lower() == "swap2":
             swap2 = True
@@ -209,6 +221,22 @@ def new(session: Session, command: Command) -> None:
     session.start(Game(*size, rule), swap2=swap2)
 
 
+def resign(session: Session, command: Command) -> None:
+    """Give the game up for the person, for the side to move where two play."""
+    humans = session.table.humans
+    if not humans:
+        raise PositionError("you only watch; `colour black` or `colour white` takes a side")
+    if session.opening is not None:
+        raise PositionError("nothing to resign before colours are taken; `new` starts again")
+    to_move = session.game.board.to_move
+    session.game.resign(to_move if to_move in humans else 1 - to_move)
+
+
+def confirm(session: Session, command: Command) -> None:
+    """Answer a question of the session that is no longer asked."""
+    raise PositionError(f"{command.name}? nothing was asked")
+
+
 def leave(session: Session, command: Command) -> None:
     """End the session."""
     session.leaving = True
@@ -218,8 +246,14 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
     "": nothing, "board": nothing, "move": play, "help": show_help, "hint": hint, "analyse": analyse,
     "review": review_game, "undo": undo, "level": set_level, "time": set_time, "colour": set_colour,
     "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
+    "size": new, "rule": new, "resign": resign, "yes": confirm,
     "quit": leave,
 }  # fmt: skip
+
+
+def act(session: Session, command: Command) -> None:
+    """Carry out a command of the person."""
+    ACTIONS[command.name](session, command)
 
 
 def parse_levels(text: str) -> tuple[int, int]:

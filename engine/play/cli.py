@@ -45,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--delay", type=float, default=0.5, metavar="SECONDS",
         help="pause between moves that are watched (default 0.5)",
     )  # fmt: skip
+    parser.add_argument(
+        "--rows-from", choices=["top", "bottom"], default="top", dest="rows_from",
+        help="where row 1 is; players of renju count from the bottom (default top)",
+    )  # fmt: skip
     parser.add_argument("--ascii", action="store_true", help="letters instead of stones")
     add_config_options(parser)
 
@@ -61,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from engine.gamefile import load_game
-    from engine.play.actions import parse_levels, parse_seconds
+    from engine.play.actions import act, parse_levels, parse_seconds
     from engine.play.game import Game
     from engine.play.screen import Screen
     from engine.play.session import Session
@@ -95,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
             session.tick(elapsed_s)
 
     thinker = Thinker(config, log=messages.append, tick=tick)
-    session = Session(game, table, thinker, screen, swap2=args.swap2)
+    from_bottom = args.rows_from == "bottom"
+    session = Session(game, table, thinker, screen, act, swap2=args.swap2, from_bottom=from_bottom)
     try:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from engine.errors import PositionError
 from engine.rules.geometry import parse_moves
 
 HELP = (
-    ("h8 or 7,7", "play there"),
+    ("h8, h 8, 7,7", "play there"),
     ("hint", "show a good move"),
     ("undo", "take your move back"),
+    ("resign", "give the game up"),
     ("a [SECONDS]", "best moves"),
     ("analyse all", "look back at it all"),
     ("level N [M]", "1 to 10"),
@@ -22,6 +24,9 @@ HELP = (
     ("save! FILE", "replaces the file"),
     ("load FILE", "a saved game"),
     ("new 20 renju", "size, rule, swap2"),
+    ("size 20", "a new game on it"),
+    ("rule renju", "a new game under it"),
+    ("yes", "when you are asked"),
     ("board", "draw again"),
     ("quit", "or Ctrl-D"),
     ("Ctrl-C", "the engine moves now"),
@@ -33,9 +38,15 @@ _NAMES = {
     "analyse": "analyse", "analyze": "analyse", "review": "review", "level": "level", "time": "time",
     "colour": "colour", "color": "colour", "go": "go", "save": "save", "save!": "save!", "load": "load",
     "new": "new", "board": "board", "quit": "quit", "exit": "quit", "q": "quit", "black": "black",
-    "white": "white",
+    "white": "white", "resign": "resign", "size": "size", "rule": "rule", "yes": "yes", "y": "yes",
 }  # fmt: skip
-_BARE = frozenset({"help", "hint", "undo", "review", "go", "board", "quit", "black", "white"})
+_BARE = frozenset(
+    {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes"}
+)
+THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
+"""Commands that end a game which may not be finished; the session asks first."""
+_APART = re.compile(r"(?:[a-z]\s+[0-9]{1,2}\s*)+", re.ASCII)
+"""Moves with a blank inside, as `h 9`."""
 _SHOWN = 24  # characters of nonsense that a message repeats
 
 
@@ -48,12 +59,13 @@ class Command:
     points: tuple[int, ...] = ()
 
 
-def parse_command(text: str, width: int, height: int) -> Command:
-    """Read one line.
+def parse_command(text: str, width: int, height: int, *, from_bottom: bool = False) -> Command:
+    """Read one line. `a 9` is an analysis of nine seconds, other letters with a blank behind are moves.
 
     Args:
         text: what was typed.
         width, height: of the board that moves are on.
+        from_bottom: whether row 1 is the lowest.
 
     Raises:
         PositionError: neither a command nor moves on the board; the message fits on one line.
@@ -64,6 +76,8 @@ def parse_command(text: str, width: int, height: int) -> Command:
     word, _, argument = text.partition(" ")
     argument = argument.strip()
     name = _NAMES.get(word.lower())
+    if _APART.fullmatch(text.lower()) and name != "analyse":
+        text, name = "".join(text.split()), None
     if name == "analyse" and argument.lower() == "all":
         return Command("review")
     if name in _BARE and argument:
@@ -71,7 +85,7 @@ def parse_command(text: str, width: int, height: int) -> Command:
     if name is not None:
         return Command(name, _unquoted(argument))
     try:
-        return Command("move", points=tuple(parse_moves(text, width, height)))
+        return Command("move", points=tuple(parse_moves(text, width, height, from_bottom=from_bottom)))
     except ValueError as error:
         if "is off the" in str(error):
             raise PositionError(str(error)) from error

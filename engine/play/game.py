@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.errors import PositionError
 from engine.gamefile import UNFINISHED, GameRecord
 from engine.rules._board import EMPTY, Board
@@ -14,6 +16,9 @@ _DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 class Game:
     """Board, moves and times of a game. A refused move changes nothing."""
+
+    from_bottom = False
+    """Whether a person calls the lowest row 1 instead of the highest."""
 
     def __init__(self, width: int = 15, height: int = 15, rule: Rule = Rule.FREESTYLE) -> None:
         """Start from an empty board.
@@ -28,6 +33,8 @@ class Game:
         self.points: list[int] = []
         self.times_ms: list[float] = []
         self.opening_stones = 0
+        self.resigned: int | None = None
+        """Colour of who gave up."""
 
     @classmethod
     def from_record(cls, record: GameRecord) -> Game:
@@ -48,6 +55,11 @@ class Game:
         return Rule(self.board.rule)
 
     @property
+    def rule_name(self) -> str:
+        """The rule as it is typed."""
+        return self.rule.name.lower().replace("_", "-")
+
+    @property
     def last(self) -> int | None:
         """Point of the last move."""
         return self.points[-1] if self.points else None
@@ -60,11 +72,15 @@ class Game:
     @property
     def over(self) -> bool:
         """Whether nobody moves any more."""
+        if self.resigned is not None:
+            return True
         return self.board.winner != EMPTY or self.board.n_empty == 0 or not self.board.legal_points()
 
     @property
     def winner(self) -> int:
         """0 black, 1 white, 2 nobody (yet)."""
+        if self.resigned is not None:
+            return 1 - self.resigned
         if self.board.winner == EMPTY and self.board.n_empty and self.over:
             return 1 - self.board.to_move  # renju: black has no move left
         return self.board.winner
@@ -74,6 +90,8 @@ class Game:
         """The result as a sentence, empty while the game goes on."""
         if not self.over:
             return ""
+        if self.resigned is not None:
+            return f"{COLOURS[self.resigned].capitalize()} resigns, {COLOURS[self.winner]} wins."
         if self.winner == EMPTY:
             return "The board is full: a draw."
         how = "" if self.board.winner != EMPTY else " (every move left is forbidden to black)"
@@ -82,7 +100,7 @@ class Game:
     def refusal(self, point: int) -> str | None:
         """Return why the side to move may not play there, None if it may."""
         board = self.board
-        where = format_move(point, board.width)
+        where = self.name(point)
         if self.over:
             return "the game is over; `new` starts another"
         if board.cell(point) != EMPTY:
@@ -104,12 +122,33 @@ class Game:
         self.points.append(point)
         self.times_ms.append(ms)
 
+    def name(self, point: int) -> str:
+        """Return what a person calls a point."""
+        return format_move(point, self.board.width, self.board.height if self.from_bottom else None)
+
+    def names(self, points: Iterable[int]) -> str:
+        """Return the names of points with blanks between them."""
+        return " ".join(self.name(point) for point in points)
+
+    def resign(self, colour: int) -> None:
+        """Give up for a colour.
+
+        Raises:
+            PositionError: the game is over already.
+        """
+        if self.over:
+            raise PositionError("the game is over; `new` starts another")
+        self.resigned = colour
+
     def undo(self) -> None:
-        """Take the last move back.
+        """Take the last move back, or that somebody gave up.
 
         Raises:
             PositionError: there is none, or it belongs to the opening.
         """
+        if self.resigned is not None:
+            self.resigned = None
+            return
         if len(self.points) <= self.opening_stones:
             raise PositionError("the opening stays; `new` starts again" if self.points else "nothing to undo")
         self.board.undo()
@@ -122,6 +161,8 @@ class Game:
         reason = UNFINISHED
         if self.over:
             reason = "draw" if self.winner == EMPTY else "five" if board.winner != EMPTY else "forbidden"
+        if self.resigned is not None:
+            reason = "resigned"
         return GameRecord(
             board.width, board.height, board.rule, self.opening_stones, names,
             list(self.points), list(self.times_ms), self.winner, reason,

@@ -17,7 +17,6 @@ from rich.text import Text
 from engine.play.game import Game
 from engine.positions import draw
 from engine.rules._board import EMPTY
-from engine.rules.geometry import format_move
 
 MIN_PANEL = 24
 """Narrower panels go below the board (derived: a move with its figures)."""
@@ -95,7 +94,7 @@ class Screen:
         state = (view.game.board.width, view.game.board.height, tuple(view.game.points))
         if state != self._appended:
             self._appended = state
-            for row in draw(view.game.board, view.game.last).splitlines():
+            for row in _drawn(view.game):
                 self._print(Text(row))
         for note in view.panel if view.panel_asked_for else ():
             self._print(Text(note))
@@ -132,7 +131,7 @@ class Screen:
             self.console.print()
 
     def _plain_lines(self, view: View) -> list[Text]:
-        return [Text(line) for line in draw(view.game.board, view.game.last).splitlines()]
+        return [Text(line) for line in _drawn(view.game)]
 
     def _board_lines(self, view: View) -> list[Text]:
         game, board = view.game, view.game.board
@@ -141,7 +140,7 @@ class Screen:
         lines = [Text(" " * _LABEL + letters)]
         forbidden = set(board.forbidden_points()) if board.to_move == 0 and not game.over else set()
         for y in range(board.height):
-            line = Text(f"{y + 1:3d}").append(" ", _WOOD)
+            line = Text(f"{board.height - y if game.from_bottom else y + 1:3d}").append(" ", _WOOD)
             for x in range(board.width):
                 point = y * board.width + x
                 line.append(*self._cell(view, point, forbidden))
@@ -174,6 +173,5 @@ def columns(entries: Sequence[str], width: int) -> list[str]:
     return ["".join(entry.ljust(cell) for entry in entries[row::rows]).rstrip() for row in range(rows)]
 
 
-def moves_text(points: Sequence[int], width: int, count: int) -> str:
-    """Return the first moves of a line."""
-    return " ".join(format_move(point, width) for point in points[:count])
+def _drawn(game: Game) -> list[str]:
+    return draw(game.board, game.last, from_bottom=game.from_bottom).splitlines()

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.errors import EngineError, PositionError
-from engine.play.actions import ACTIONS
-from engine.play.commands import parse_command
+from engine.play.commands import THROWS_AWAY, Command, parse_command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import Screen, View
 from engine.play.swap2 import OFFERED, Swap2
@@ -15,8 +14,8 @@ from engine.play.table import Table
 from engine.play.terminal import Lines
 from engine.play.thinking import Thinker
 from engine.review import ReviewedMove
-from engine.rules.geometry import format_move
 
+THROW_HINT = "the game is not finished and not saved: `yes` drops it, anything else goes on"
 LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
 
 
@@ -29,12 +28,22 @@ class Session:
         table: Table,
         thinker: Thinker,
         screen: Screen,
+        act: Callable[[Session, Command], None],
         *,
         swap2: bool = False,
+        from_bottom: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin with a game; `swap2` asks for that opening first."""
+        """Begin with a game.
+
+        Args:
+            act: carries out what the person typed, as `engine.play.actions.act`.
+            swap2: whether that opening comes first.
+            from_bottom: whether the person calls the lowest row 1.
+        """
         self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
+        self.game.from_bottom = from_bottom
+        self._act = act
         self.opening = Swap2() if swap2 else None
         self.paused = False
         self.leaving = False
@@ -49,6 +58,9 @@ class Session:
         """How long the person took for the last line."""
         self._sleep = sleep
         self._asked_to_leave = False
+        self.saved: Sequence[int] = list(game.points)
+        """The moves that are safe in a file, or were loaded from one."""
+        self._doubted: Command | None = None
 
     # --- the loop -------------------------------------------------------------------------------------------
 
@@ -108,8 +120,7 @@ class Session:
     def default_panel(self) -> list[str]:
         """Return who plays, at what, and the last moves."""
         board, table = self.game.board, self.table
-        rule = self.game.rule.name.lower().replace("_", "-")
-        lines = [f"Tengen  {board.width}x{board.height} {rule}", ""]
+        lines = [f"Tengen  {board.width}x{board.height} {self.game.rule_name}", ""]
         for colour in (0, 1):
             player = "you" if colour in table.humans else f"level {table.levels[colour]}"
             mark = ">" if colour == board.to_move and not self.game.over else " "
@@ -121,7 +132,7 @@ class Session:
         points, times = self.game.points, self.game.times_ms
         for ply in range(max(0, len(points) - 6), len(points)):
             spent = f"  {times[ply] / 1000:.1f} s" if ply >= self.game.opening_stones else ""
-            move = format_move(points[ply], board.width)
+            move = self.game.name(points[ply])
             lines.append(f"{ply + 1:3d}. {COLOURS[ply % 2]} {move:<3}{spent}")
         return [*lines, "", "`help` lists the commands"]
 
@@ -152,11 +163,27 @@ class Session:
             self.page = ()
             if not text.strip():
                 return
-        command = parse_command(text, self.game.board.width, self.game.board.height)
+        board = self.game.board
+        doubted, self._doubted = self._doubted, None
+        command = parse_command(text, board.width, board.height, from_bottom=self.game.from_bottom)
         self.hint = None
         if command.name != "board":
             self.panel = ()
-        ACTIONS[command.name](self, command)
+        if doubted is not None and (command.name == "yes" or command == doubted):
+            command = doubted
+        elif command.name in THROWS_AWAY and lines.interactive and self._would_lose(command):
+            self._doubted = command
+            self.say(THROW_HINT)
+            return
+        self._act(self, command)
+
+    def _would_lose(self, command: Command) -> bool:
+        """Return whether a command drops moves of the person that nobody could bring back."""
+        game = self.game
+        if command.name in ("size", "rule", "load") and not command.argument:
+            return False
+        own = [ply for ply in range(game.opening_stones, len(game.points)) if ply % 2 in self.table.humans]
+        return bool(own) and not game.over and list(self.saved) != game.points
 
     def _engine_turn(self) -> None:
         self.redraw()
@@ -169,7 +196,7 @@ class Session:
         self.screen.clear_progress()
         game.play(thought.value.point, 1000 * thought.elapsed_s)
         self.panel, self.hint = (), None
-        where = format_move(thought.value.point, game.board.width)
+        where = game.name(thought.value.point)
         if not game.over and not watching:
             self.say(f"{COLOURS[colour]} plays {where}. Your move, {COLOURS[game.board.to_move]}.")
         if watching:
@@ -192,10 +219,10 @@ class Session:
             self.say(f"the engine takes {COLOURS[colour]}")
             if answer != "SWAP":
                 game.play(int(answer[0]), 1000 * thought.elapsed_s)
-                self.say(f"the engine takes white and plays {format_move(int(answer[0]), game.board.width)}")
+                self.say(f"the engine takes white and plays {self.game.name(int(answer[0]))}")
         else:
             self.put_opening([int(point) for point in answer])
-            stones = " ".join(format_move(point, game.board.width) for point in self.game.points)
+            stones = self.game.names(self.game.points)
             self.say(f"the engine puts {stones}; {opening.question}")
 
     def put_opening(self, points: Sequence[int]) -> None:
@@ -206,6 +233,7 @@ class Session:
         """
         assert self.opening is not None
         trial = Game.from_record(self.game.record(("", "")))
+        trial.from_bottom = self.game.from_bottom
         for point in points:
             trial.play(point)
         trial.opening_stones = len(trial.points)
@@ -240,5 +268,7 @@ class Session:
 
     def start(self, game: Game, *, swap2: bool = False) -> None:
         """Begin another game at the same table."""
+        game.from_bottom = self.game.from_bottom
         self.game, self.opening, self.paused = game, Swap2() if swap2 else None, False
+        self.saved = list(game.points)
         self.panel, self.hint, self.page = (), None, ()

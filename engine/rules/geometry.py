@@ -2,7 +2,7 @@
 
 A point is the index `y * width + x`; x is the column from the left, y the row from the top, both from 0.
 Written as text a point is either `x,y` as in the protocol or a letter and a number: `h8` has x = 7
-(a is 0) and y = 7 (rows are numbered from 1, from the top).
+(a is 0) and y = 7 (rows are numbered from 1, from the top; from the bottom where that is asked for).
 
 The symmetries of a square (the group D4) are numbered 0 to 7 by three bits:
 
@@ -52,8 +52,13 @@ def parse_move(text: str, width: int, height: int) -> int:
     return _point_of_match(_match_move(text.strip().lower(), 0, whole=True), width, height)
 
 
-def parse_moves(text: str, width: int, height: int) -> list[int]:
+def parse_moves(text: str, width: int, height: int, *, from_bottom: bool = False) -> list[int]:
     """Return the points of a row of moves such as `h8h9i8`, `h8 h9 i8` or `7,7 7,8`.
+
+    Args:
+        text: the moves.
+        width, height: of the board.
+        from_bottom: whether the row 1 of `h1` is the lowest; `7,0` is in the highest row in any case.
 
     Raises:
         ValueError: naming the first piece that is no move or lies off the board.
@@ -63,16 +68,22 @@ def parse_moves(text: str, width: int, height: int) -> list[int]:
     at = 0
     while at < len(text):
         match = _match_move(text, at)
-        points.append(_point_of_match(match, width, height))
+        points.append(_point_of_match(match, width, height, from_bottom))
         separators = _SEPARATORS.match(text, match.end())
         at = separators.end() if separators else match.end()
     return points
 
 
-def format_move(point: int, width: int) -> str:
-    """Return a point as letter and number, e.g. `h8`."""
+def format_move(point: int, width: int, height: int | None = None) -> str:
+    """Return a point as letter and number, e.g. `h8`.
+
+    Args:
+        point: of the board.
+        width: of the board.
+        height: of the board, to number its rows from the bottom; None: from the top.
+    """
     x, y = xy(point, width)
-    return f"{chr(ord('a') + x)}{y + 1}"
+    return f"{chr(ord('a') + x)}{y + 1 if height is None else height - y}"
 
 
 def format_moves(points: Sequence[int], width: int) -> str:
@@ -134,11 +145,12 @@ def _match_move(text: str, at: int, *, whole: bool = False) -> re.Match[str]:
     raise ValueError(f"{text[at : at + 20]!r} is not a move; write it as h8 or 7,7")
 
 
-def _point_of_match(match: re.Match[str], width: int, height: int) -> int:
+def _point_of_match(match: re.Match[str], width: int, height: int, from_bottom: bool = False) -> int:
     column, row = match.groups()
     if column.isdigit():
         return point_of(int(column), int(row), width, height)
     try:
-        return point_of(ord(column) - ord("a"), int(row) - 1, width, height)
+        y = height - int(row) if from_bottom else int(row) - 1
+        return point_of(ord(column) - ord("a"), y, width, height)
     except ValueError:
         raise ValueError(f"{match.group()} is off the {width}x{height} board") from None

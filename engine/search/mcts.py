@@ -227,7 +227,7 @@ class Search:
         proven = _PROOFS[tree.proven]
         pv = candidates[0].pv
         if proven is not None and self._prover is not None:
-            pv = self._prover.line or self._prover.extended(pv, tree.distance)
+            pv = self._prover.pv or self._prover.extended(pv, tree.distance)
         done = max(1, tree.simulations)
         return SearchResult(
             point=pv[0],

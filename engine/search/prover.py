@@ -61,8 +61,8 @@ class RootProver:
         ]
         self._first_round = len(self._questions)
         self._check_nodes: dict[int, int] = {}  # budget of a move's next check; 0: its answer is known
-        self.line: tuple[int, ...] = ()
-        """Proof line of a win that was found here."""
+        self.pv: tuple[int, ...] = ()
+        """Principal variation of a win that was found here."""
 
     def due(self, simulations: int) -> bool:
         """Return whether the solver has something to do now; the first round of questions always is."""
@@ -95,8 +95,8 @@ class RootProver:
                 self._questions.append(question)
         elif answer.verdict is Verdict.WIN:
             if question.own:
-                self.line = answer.line
-                self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])
+                self.pv = answer.pv
+                self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.pv[0])
             else:
                 self._defend(question, answer, stops)
 
@@ -151,4 +151,4 @@ class RootProver:
         if board.winner != EMPTY or board.n_empty == 0:
             return pv
         answer = self._solver.solve(board, "vcf", winner, LINE_NODES)
-        return known + answer.line if answer.line else pv
+        return known + answer.pv if answer.pv else pv

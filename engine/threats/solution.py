@@ -25,8 +25,8 @@ class Solution:
         verdict: win, none or unknown.
         distance: plies until the five stands, odd; 0 without a win. An upper bound for VCT; of a VCF the
             shortest, unless finding it takes 100,000 nodes more than the budget.
-        line: a win's moves from the attacker's first to his five, against the defence that lasts longest. A
-            call that was stopped knows only the beginning of it, at least one move.
+        pv: a win's principal variation, from the attacker's first move to his five, against the defence that
+            lasts longest. A call that was stopped knows only the beginning of it, at least one move.
         defences: filled when the defender is to move and the attacker's win was asked for: the moves
             that may refute it, ascending; every other move is proven to lose. Empty without a win.
         nodes: placements tried.
@@ -34,6 +34,6 @@ class Solution:
 
     verdict: Verdict
     distance: int
-    line: tuple[int, ...]
+    pv: tuple[int, ...]
     defences: tuple[int, ...]
     nodes: int

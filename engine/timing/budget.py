@@ -94,6 +94,21 @@ def plan(
     return Budget(soft_s, max(soft_s, min(hard_s, stretched_s)), answer_s)
 
 
+def answer_by_s(budget: Budget, arrival_s: float, begun_s: float, hurried_s: float | None = None) -> float:
+    """Return when a watchdog answers a question, on the clock of its arrival; infinite without a limit.
+
+    A question that begins late, as after a slow start of the process, still gets the time of a move at once.
+
+    Args:
+        budget: of the question.
+        arrival_s: when its clock was started.
+        begun_s: when it was handed on.
+        hurried_s: since when it is to be answered at once, None if it is not.
+    """
+    due_s = max(arrival_s + budget.answer_s, begun_s + AT_ONCE_ANSWER_S)
+    return due_s if hurried_s is None else min(due_s, hurried_s + AT_ONCE_ANSWER_S)
+
+
 def time_left_s(limits: SearchLimits) -> float:
     """Return the seconds left of the game, negative when overdrawn, infinite without a match limit."""
     left_ms = limits.time_left_ms

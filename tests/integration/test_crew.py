@@ -71,6 +71,52 @@ def test_a_worker_that_died_while_idle_gets_its_next_order(crew: Crew, said: lis
     assert crew.arena(spec, lambda: False).pairs == play_arena(spec).pairs
 
 
+@pytest.mark.parametrize("order", ["play", "arena"])
+def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> None:
+    """A stopped process stands in for one that hangs."""
+    (tmp_path / "records").mkdir()
+    said: list[str] = []
+    hung: list[int] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        crew._silence_s = 0.0  # enough seen; the next one may take its time to start
+
+    crew = Crew(2, tmp_path, PLAY, 8, 3, "cpu", report)
+
+    def hang(*_: object) -> bool:
+        if not hung:
+            hung.append(crew._processes[0].pid)
+            os.kill(hung[0], signal.SIGSTOP)
+            crew._silence_s = 15.0
+        return False
+
+    try:
+        if order == "play":
+            counters, _, _ = crew.play(1, "tactical", MIX, 8000, hang, lambda: False)
+            games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
+            assert counters.moves >= 8000 and len(games) == counters.games
+        else:
+            crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
+            rollouts = ArenaPlayer("r", "rollouts:30")
+            spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
+            assert crew.arena(spec, hang).pairs == play_arena(spec).pairs
+    finally:
+        crew.close()
+    assert "worker 0 said nothing for 15 s: killed" in said[0] and "exit code -9" in said[1]
+    assert len(said) == 2 and not list((tmp_path / "records").glob("*.journal"))
+
+
+def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
+    crew = Crew(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
+    try:
+        with pytest.raises(WorkerError, match=r"worker 0 failed: .*000001-00\.journal") as caught:
+            crew.play(1, "tactical", MIX, 100, lambda *_: None, lambda: False)
+        assert "Traceback" not in str(caught.value)
+    finally:
+        crew.close()
+
+
 def test_what_kills_a_worker_every_time_ends_the_run(crew: Crew, said: list[str]) -> None:
     with pytest.raises(WorkerError, match=r"worker 0 ended unexpectedly 3 times in a row \(exit code -9\)"):
         crew.play(1, "tactical", MIX, 10**9, lambda *_: kill(crew, 0), lambda: False)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutation.table import Mutation, MutationError, copy_tree, plant
+from tests.mutation.table import Mutation, MutationError, copy_tree, place_of, plant
 
 COMPILED = {".pyx", ".pxd", ".h"}
 BUILD = ("setup.py", "-q", "build_ext", "--inplace")
@@ -72,7 +72,7 @@ def _sound(mutations: list[Mutation], root: Path, copy: Path) -> dict[tuple[str,
     """Make the copy that all others are made of, and run every command once without a fault."""
     copy_tree(root, copy)
     done: dict[tuple[str, ...], _Done] = {}
-    if any(Path(mutation.file).suffix in COMPILED for mutation in mutations):
+    if any(place_of(mutation, root).suffix in COMPILED for mutation in mutations):
         _check(_python(BUILD, copy, BUILD_LIMIT_S), "building the sources without a fault")
     for mutation in mutations:
         if mutation.command not in done:

@@ -138,13 +138,23 @@ def test_the_zip_names_the_licences_of_what_is_inside() -> None:
     readme = str(texts["README.txt"])
     assert "Tengen 1.2.3" in readme and "@" not in readme
     assert max(len(line) for line in readme.splitlines()) <= 80
+    assert "[linux]" not in readme and "\n\n\n" not in readme
+
+
+@pytest.mark.parametrize(("system", "engine"), [("linux", "engine there"), ("win32", "engine.exe there")])
+def test_the_readme_leads_to_every_program(monkeypatch: pytest.MonkeyPatch, system: str, engine: str) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    readme = notices.readme("1.2.3")
+    for words in ("a folder of its own", "Players > Settings", "Game > Options", "Game > New game", engine):
+        assert words in readme
+    assert ("chmod +x" in readme) == (system == "linux")
+    assert ("\r\n" in readme) == (system == "win32")
 
 
 def test_the_readme_names_options_that_exist() -> None:
     for option in ("--self-check", "--log=x"):
         program.parse_arguments([option])
-    with pytest.raises(program.StartError, match="first"):
-        program.parse_arguments(["--net=uniform", program.PLAY])
+    assert program.parse_arguments(["--play"]) == program.Options()
 
 
 @pytest.mark.posix

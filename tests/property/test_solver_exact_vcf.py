@@ -46,18 +46,18 @@ def state(board: Board) -> tuple[object, ...]:
 def check_line(naive: NaiveBoard, attacker: int, solution: Solution) -> None:
     """Play a proof line, its defences being the longest, and try every other defence on the way."""
     exact = ExhaustiveSolver(naive, attacker)
-    assert len(solution.line) == solution.distance, show(naive)
+    assert len(solution.pv) == solution.distance, show(naive)
     for left in range(solution.distance, 1, -2):
-        four, defence = solution.line[-left], solution.line[1 - left]
+        four, defence = solution.pv[-left], solution.pv[1 - left]
         assert four in exact.fours(), show(naive)
         assert exact.vcf_after(four) == left, show(naive)  # tries every defence
         naive.place(four, COLOURS[attacker])
         answers = exact.answers_to_four()
         assert naive.cells[defence] == "." and (defence in answers or not answers), show(naive)
         naive.place(defence, COLOURS[1 - attacker])
-    naive.place(solution.line[-1], COLOURS[attacker])
+    naive.place(solution.pv[-1], COLOURS[attacker])
     assert naive.winner == attacker, show(naive)
-    for _ in solution.line:
+    for _ in solution.pv:
         naive.undo()
 
 
@@ -80,7 +80,7 @@ def test_vcf_equals_exhaustive_search(rule: int) -> None:
         assert state(board) == before
         if plies == NEVER:
             assert (solution.verdict, solution.distance) == (Verdict.NONE, 0), f"{attacker}\n{show(naive)}"
-            assert not solution.line and not solution.defences
+            assert not solution.pv and not solution.defences
             continue
         assert (solution.verdict, solution.distance) == (Verdict.WIN, plies), f"{attacker}\n{show(naive)}"
         check_line(naive, attacker, solution)

@@ -86,11 +86,11 @@ def test_vct_equals_exhaustive_search(rule: int) -> None:
         assert solution.verdict == verdict, f"{attacker} {kind} {solution}\n{show(naive)}"
         if not wins:
             continue
-        assert len(solution.line) <= solution.distance, f"{solution}\n{show(naive)}"
-        check_line(naive, attacker, solution.line)
+        assert len(solution.pv) <= solution.distance, f"{solution}\n{show(naive)}"
+        check_line(naive, attacker, solution.pv)
         exact.node_limit = 10**9
         if kind == "vct":
-            check_first_move(exact, solution.line, solution.distance)
+            check_first_move(exact, solution.pv, solution.distance)
         hurried = Solver(4).solve(board, "vct", attacker, nodes=rng.randint(1, 200))
         assert hurried.verdict != Verdict.NONE, f"{attacker}\n{show(naive)}"
     assert seen["vct"] > POSITIONS // 30 and seen["none"] > POSITIONS // 3, seen

@@ -51,6 +51,16 @@ def split_chunk(pending: bytes) -> tuple[list[bytes], bytes]:
     return [part for part in re.split(rb"[\r\n]", pending) if part], b""
 
 
+def _scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:
+    """Return how long a thread, or all of a process, has run and has waited for a core, ms."""
+    ran_ns = waited_ns = 0
+    for path in Path(f"/proc/{pid}/task").glob(f"{thread or '*'}/schedstat"):
+        with contextlib.suppress(OSError):
+            ran, waited, _ = path.read_bytes().split()
+            ran_ns, waited_ns = ran_ns + int(ran), waited_ns + int(waited)
+    return ran_ns / 1e6, waited_ns / 1e6
+
+
 class Brain:
     """A running brain.
 
@@ -232,11 +242,26 @@ class Brain:
 
     def queued_ms(self) -> float:
         """Return how long the threads of the process have waited for a core since it was created."""
-        waited_ns = 0
-        for path in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
-            with contextlib.suppress(OSError):
-                waited_ns += int(path.read_bytes().split()[1])
-        return waited_ns / 1e6
+        return _scheduled_ms(self.process.pid)[1]
+
+    def ran_ms(self) -> float:
+        """Return how long the threads of the process have run since it was created."""
+        return _scheduled_ms(self.process.pid)[0]
+
+    def heard_late_ms(self) -> float:
+        """Return how long the thread here that reads and stamps the output has waited for a core."""
+        return _scheduled_ms(os.getpid(), self._reader.native_id)[1]
+
+    def wait_exit_unhindered_s(self, limit_s: float) -> float | None:
+        """As `wait_exit_s`, but what the process waits for a core does not count towards the limit."""
+        start_s, queued_ms = time.monotonic(), self.queued_ms()
+        left_s = limit_s
+        while left_s > 0:
+            if self.wait_exit_s(left_s) is not None:
+                return time.monotonic() - start_s
+            waited_s = (self.queued_ms() - queued_ms) / 1000
+            left_s = limit_s - (time.monotonic() - start_s - waited_s)
+        return None
 
     def kill(self) -> None:
         """End the whole process tree and free what belongs to it."""

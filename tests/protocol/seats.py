@@ -238,7 +238,7 @@ class BrainSeat:
             brain.send(b"END" + self.line_end)
         except BrainGone as error:
             self.record.report("crash", self.player, f"before END: {error}")
-        exit_s = brain.wait_exit_s(END_LIMIT_S)
+        exit_s = brain.wait_exit_unhindered_s(END_LIMIT_S)
         if exit_s is None:
             self.record.report("no exit", self.player, "alive 0.5 s after END")
         else:

@@ -18,6 +18,10 @@ from tests.protocol.seats import MAX_REMARK, REMARK
 
 PATIENCE_S = 20.0
 """How long a test waits for something that must come; far above what it takes even on a busy machine."""
+LOOK_S = 0.01
+"""How often a timed question looks at what the brain has waited for."""
+ANSWER_MS = 3.0
+"""Of work that giving an answer takes a brain at most (derived: three times what it takes)."""
 ABOUT = re.compile(r'(\w+="[^"]*")(, ?\w+="[^"]*")*')
 MOVE = re.compile(r"(\d+),(\d+)")
 ERROR = re.compile(r"ERROR \S.*")
@@ -44,6 +48,7 @@ class Talk:
     def __init__(self, *arguments: str, net: str | None = "uniform", **options: Any) -> None:
         self.brain = Brain([*brain_command(net), *arguments], **options)
         self.remarks: list[str] = []
+        self.wall_ms = 0.0
 
     def __enter__(self) -> Talk:
         return self
@@ -89,13 +94,31 @@ class Talk:
     def move(self, *lines: str | bytes, timeout_s: float = PATIENCE_S) -> Cell:
         return as_move(self.ask(*lines, timeout_s=timeout_s), lines)
 
-    def timed_move(self, *lines: str | bytes) -> tuple[Cell, float]:
-        """Return the move and after how many ms its line was read, less what the brain waited for a core."""
-        queued_ms = self.brain.queued_ms()
-        start_s = time.monotonic()
-        move = self.move(*lines)
-        queued_ms = self.brain.queued_ms() - queued_ms
-        return move, (self.brain.chunks[-1][0] - start_s) * 1000 - queued_ms
+    def timed_move(self, *lines: str | bytes, limit_ms: float = 0.0) -> tuple[Cell, float]:
+        """Return the move and after how many ms its line was read, less what a late one waited for a core.
+
+        Only waits that ended after the limit can have made an answer late; those of the brain and of the
+        thread that reads here are taken off what lies beyond the limit. A brain that went on working there is
+        late by itself and is forgiven nothing. `wall_ms` is the whole time.
+
+        Args:
+            lines: what is asked.
+            limit_ms: when the answer is due.
+        """
+        brain, start_s = self.brain, time.monotonic()
+        self.say(*lines)
+        answer, queued_ms, ran_ms = None, 0.0, 0.0
+        while answer is None:
+            elapsed_ms = (time.monotonic() - start_s) * 1000
+            assert elapsed_ms < PATIENCE_S * 1000, f"no answer to {lines!r}"
+            if elapsed_ms <= limit_ms or not ran_ms:
+                queued_ms, ran_ms = brain.queued_ms() + brain.heard_late_ms(), brain.ran_ms()
+            answer = self.next_line(LOOK_S)
+        self.wall_ms = (brain.chunks[-1][0] - start_s) * 1000
+        if self.wall_ms <= limit_ms or brain.ran_ms() - ran_ms > LOOK_S * 1000 + ANSWER_MS:
+            return as_move(answer, lines), self.wall_ms
+        waited_ms = brain.queued_ms() + brain.heard_late_ms() - queued_ms
+        return as_move(answer, lines), max(limit_ms, self.wall_ms - waited_ms)
 
     def quiet(self) -> None:
         """Check that nothing is waiting to be read: the answer to ABOUT is the next line."""

@@ -1,7 +1,7 @@
 """Conformance cases 10 and 11: limits on time, and a process that is stopped and continued.
 
-Bounds on time take the best of several tries and leave out what the brain waited for a core, so that a busy
-machine does not fail them.
+Upper bounds on time take the best of several tries and forgive a late answer what brain and listener waited
+for a core at the end, lower bounds take all of the time, so that a busy machine fails neither.
 """
 
 from __future__ import annotations
@@ -35,11 +35,16 @@ def soonest_ms(measure: Callable[[], float], limit_ms: float) -> float:
     return best_ms
 
 
+def at_once_ms(talk: Talk, *lines: str) -> float:
+    """Return how long a question takes that is to be answered at once."""
+    return talk.timed_move(*lines, *board_of_moves(POSITION), limit_ms=AT_ONCE_MS)[1]
+
+
 def test_case_10_turn_limit_zero_answers_at_once(talk: Talk) -> None:
     talk.say("INFO timeout_turn 0")
     for size in (15, 20):
         talk.ok(f"START {size}")
-        best_ms = soonest_ms(lambda: talk.timed_move(*board_of_moves(POSITION))[1], AT_ONCE_MS)
+        best_ms = soonest_ms(lambda: at_once_ms(talk), AT_ONCE_MS)
         assert best_ms <= AT_ONCE_MS
 
 
@@ -48,7 +53,7 @@ def test_case_10_no_time_left_answers_at_once(talk: Talk, left: int) -> None:
     talk.say("INFO timeout_turn 30000", "INFO timeout_match 100000")
 
     def measure() -> float:
-        return talk.timed_move(f"INFO time_left {left}", *board_of_moves(POSITION))[1]
+        return at_once_ms(talk, f"INFO time_left {left}")
 
     assert soonest_ms(measure, AT_ONCE_MS) <= AT_ONCE_MS
 
@@ -57,21 +62,25 @@ def test_case_10_no_time_left_answers_at_once(talk: Talk, left: int) -> None:
 def test_case_10_turn_limit_holds(talk: Talk, turn_ms: int) -> None:
     talk.say(f"INFO timeout_turn {turn_ms}", "INFO timeout_match 0", "INFO time_left 2147483647")
     limit_ms = max(turn_ms, AT_ONCE_MS) if turn_ms < 50 else turn_ms
-    assert soonest_ms(lambda: talk.timed_move(*board_of_moves(POSITION))[1], limit_ms) <= limit_ms
+
+    def measure() -> float:
+        return talk.timed_move(*board_of_moves(POSITION), limit_ms=limit_ms)[1]
+
+    assert soonest_ms(measure, limit_ms) <= limit_ms
 
 
 def test_case_10_time_is_used_where_it_is_given(talk: Talk) -> None:
     """A match limit of 0 and a time left of 2^31 - 1 mean no limit, not none left."""
     talk.say("INFO timeout_turn 1000", "INFO timeout_match 0", "INFO time_left 2147483647")
-    _, elapsed_ms = talk.timed_move("BOARD", "7,7,2", "DONE")
-    assert elapsed_ms >= 200
+    talk.timed_move("BOARD", "7,7,2", "DONE")
+    assert talk.wall_ms >= 200
 
 
 def test_case_10_little_time_left_for_the_match(talk: Talk) -> None:
     talk.say("INFO timeout_turn 30000", "INFO timeout_match 180000")
 
     def measure() -> float:
-        return talk.timed_move("INFO time_left 1500", *board_of_moves(POSITION))[1]
+        return talk.timed_move("INFO time_left 1500", *board_of_moves(POSITION), limit_ms=700.0)[1]
 
     assert soonest_ms(measure, 700.0) <= 700.0
 
@@ -83,7 +92,7 @@ def test_case_10_told_to_move_while_thinking(talk: Talk, line: str) -> None:
         talk.say("BOARD", "7,7,2", "DONE")
         assert talk.ask("ABOUT").startswith("name=")
         time.sleep(0.05)  # some thinking to interrupt
-        return talk.timed_move(line)[1]
+        return talk.timed_move(line, limit_ms=AT_ONCE_MS)[1]
 
     assert soonest_ms(measure, AT_ONCE_MS) <= AT_ONCE_MS
 
@@ -96,14 +105,14 @@ def test_case_10_stop_while_idle_is_silent(talk: Talk, line: str) -> None:
     talk.say(line, line)
     talk.quiet()
     talk.say("INFO timeout_turn 200")
-    _, elapsed_ms = talk.timed_move("TURN 0,0")
-    assert elapsed_ms >= 40, "a stop before the question must not stop it"
+    talk.timed_move("TURN 0,0")
+    assert talk.wall_ms >= 40, "a stop before the question must not stop it"
 
 
 def test_case_10_new_limits_while_thinking_count(talk: Talk) -> None:
     talk.say("INFO timeout_turn 60000", "INFO time_left 2147483647", "BOARD", "7,7,2", "DONE")
     assert talk.ask("ABOUT").startswith("name=")
-    _, elapsed_ms = talk.timed_move("INFO timeout_turn 300")
+    _, elapsed_ms = talk.timed_move("INFO timeout_turn 300", limit_ms=2000.0)
     assert elapsed_ms <= 2000
 
 
@@ -119,7 +128,8 @@ def frozen_start(frozen_s: float, turn_ms: int) -> float:
         talk.say("INFO time_left 120000", *board_of_moves(POSITION), end=b"\r\n")
         assert talk.next_line() == "OK"
         assert MOVE.fullmatch(talk.next_line() or "")
-        elapsed_ms = (talk.brain.chunks[-1][0] - start_s) * 1000 - talk.brain.queued_ms()
+        elapsed_ms = (talk.brain.chunks[-1][0] - start_s) * 1000
+        elapsed_ms -= talk.brain.queued_ms() + talk.brain.heard_late_ms()
         talk.end()
         return elapsed_ms
 
@@ -143,18 +153,18 @@ def test_case_11_a_stop_between_moves_does_not_count(talk: Talk) -> None:
         talk.brain.suspend()
         time.sleep(1.0)
         talk.brain.resume()
-        _, elapsed_ms = talk.timed_move("INFO time_left 19000", *board_of_moves(quiet))
-        assert 100 <= elapsed_ms <= 500
+        _, elapsed_ms = talk.timed_move("INFO time_left 19000", *board_of_moves(quiet), limit_ms=500.0)
+        assert talk.wall_ms >= 100 and elapsed_ms <= 500
 
 
 def test_case_11_on_one_core() -> None:
     """All of it on one core, as the league does it."""
     core = min(os.sched_getaffinity(0))
     brain = " ".join(brain_command())
-    terms = Terms(0, 15, 0, ((7, 7), (8, 8), (7, 8)), turn_ms=300)
-    records = [play_series("judge", [f"taskset -c {core} {brain}", "tactical"], [terms])[0] for _ in range(1)]
-    assert [i for r in records for i in r.incidents if i.kind != "time"] == []
-    over_ms = [t.overshoot_ms for r in records for t in r.times if t.player == 0 and not t.cold]
+    terms = Terms(0, 15, 0, ((7, 7), (8, 8), (7, 8)), turn_ms=300, tolerance_ms=10_000)
+    (record,) = play_series("judge", [f"taskset -c {core} {brain}", "tactical"], [terms])
+    assert [i for i in record.incidents if i.kind != "time"] == []
+    over_ms = [t.overshoot_ms - t.queued_ms for t in record.times if t.player == 0 and not t.cold]
     assert sorted(over_ms)[len(over_ms) // 2] <= 0
 
 

@@ -109,7 +109,7 @@ def freestyle_blunders(board: Board, judge: Judge, goal: str, answers: list[int]
         return False
     solution = judge.solve(free, free.to_move)
     if solution.verdict == Verdict.WIN:
-        return solution.line[0] not in answers
+        return solution.pv[0] not in answers
     return goal == "win" or not set(judge.holding(free)) <= set(answers)
 
 
@@ -160,7 +160,7 @@ def find(board: Board, judge: Judge) -> tuple[str, str, list[int], int] | None:
     if own.verdict == Verdict.WIN:
         threats = [p for p in board.legal_points() if board.shape(p, mover) or board.five_points(1 - mover)]
         answers = [p for p in threats if judge.wins(board, p)]
-        if own.line[0] not in answers or len(answers) > 6:
+        if own.pv[0] not in answers or len(answers) > 6:
             return None
         if freestyle_blunders(board, judge, "win", answers):
             kind = f"{kind} rule"

@@ -7,6 +7,7 @@ from typing import Any
 
 from engine import Board, EngineConfig, SearchLimits, SearchResult
 from engine.search.result import MoveStats
+from engine.timing.budget import answer_by_s, plan
 from protocol.job import Job, Outcome, Points
 from protocol.parser import LineSplitter, Parser
 from protocol.session import Session
@@ -148,6 +149,12 @@ class FakeEngine:
 
     def best_so_far(self) -> int | None:
         return 17
+
+    def answer_by_s(
+        self, limits: SearchLimits, arrival_s: float, begun_s: float, *, ply: int, points: int,
+        hurried_s: float | None = None,
+    ) -> float:
+        return answer_by_s(plan(limits, ply, points, 80), arrival_s, begun_s, hurried_s)
 
     def clear_tree(self) -> None:
         self.calls.append("clear_tree")

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from engine import Engine, EngineConfig, NetError, PositionError, Rule, SearchLimits
+from engine import engine as engine_module
 from engine.choice import draw_move
+from engine.control import MoveControl
 from engine.fallback import fallback_point, immediate_result, result_of
 from engine.memory import MIN_TREE_BYTES, private_bytes, tree_bytes
 from engine.rules._board import Board
@@ -238,6 +240,32 @@ def test_positions_of_the_official_tester(rule, moves, good, bad):
     assert point not in parse_moves(bad, 15, 15)
 
 
+def test_a_forced_block_is_not_played_at_once_where_black_may_not():
+    stones = [(point, 0) for point in parse_moves("h5h6h7h9h10m8", 15, 15)]
+    stones += [(point, 1) for point in parse_moves("i8j8k8l8", 15, 15)]
+    for rule, at_once in ((Rule.FREESTYLE, "own five"), (Rule.STANDARD, "forced block"), (Rule.RENJU, None)):
+        board = Board.from_stones(15, 15, rule, stones)
+        board.set_to_move(0)
+        found = immediate_result(board)
+        assert (found.stop_reason if found else None) == at_once
+
+
+@pytest.mark.parametrize(("width", "height"), [(15, 15), (20, 15), (5, 22), (8, 6)])
+def test_an_empty_board_is_begun_in_its_middle(width, height):
+    point = immediate_result(Board(width, height)).point
+    assert (point % width, point // width) == (width // 2, height // 2)
+
+
+def test_fallback_wins_before_it_blocks():
+    board = Board(15, 15)
+    for point in parse_moves("h8a1i8a2j8a3k8a4", 15, 15):
+        board.place(point)
+    wins = set(parse_moves("g8l8", 15, 15))
+    assert fallback_point(board) in wins and immediate_result(board).point in wins
+    board.place(224)  # black leaves it; white has a five of its own, and black threatens two
+    assert fallback_point(board) == parse_moves("a5", 15, 15)[0]
+
+
 def test_fallback_blocks_and_prefers_near_points():
     board = Board(15, 15)
     for point in parse_moves(BLOCK, 15, 15):
@@ -348,7 +376,6 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
     thread, results = run_in_thread(engine, SearchLimits(), event)
     best = wait_for_best(engine, thread)
     assert best is not None and engine.board.cell(best) == EMPTY
-    assert engine.answer_deadline_s() == float("inf")
     if way == "stop":
         engine.stop()
     elif way == "event":
@@ -357,7 +384,56 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
         engine.relimit(SearchLimits(0))
     thread.join(10)
     assert not thread.is_alive() and engine.board.cell(results[0].point) == EMPTY
-    assert engine.answer_deadline_s() is None
+
+
+@pytest.mark.parametrize(("hurried_s", "due_s"), [(None, 101.96), (100.2, 100.28), (101.95, 101.96)])
+def test_a_watchdog_answers_before_the_limit_and_soon_after_it_was_hurried(hurried_s, due_s):
+    engine = make("uniform", overhead_ms=80)
+    asked = engine.answer_by_s(SearchLimits(2000), 100.0, 100.0, ply=0, points=225, hurried_s=hurried_s)
+    assert asked == pytest.approx(due_s)
+
+
+def test_a_question_that_begins_late_still_gets_a_moment():
+    engine = make("uniform")
+    assert engine.answer_by_s(SearchLimits(2000), 100.0, 107.0, ply=0, points=225) == pytest.approx(107.08)
+    assert engine.answer_by_s(SearchLimits(), 100.0, 107.0, ply=0, points=225) == float("inf")
+
+
+def test_thinking_and_other_threads_read_one_board_that_never_changes():
+    engine = make("uniform", simulations=50)
+    setup(engine, "h8i9")
+    before, stones = engine.board, engine.board.stones()
+    engine.think(SearchLimits(), 0.0)
+    assert engine.board is before and before.stones() == stones
+    engine.play(0)
+    engine.take_back(stones[0][0])
+    assert engine.board is not before and before.stones() == stones and before.to_move == 0
+
+
+def test_the_value_of_the_last_search_is_expected_where_the_game_goes_on(monkeypatch):
+    expected = []
+
+    class Noting(MoveControl):
+        def __init__(self, *args, **options):
+            expected.append(options["last_q"])
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(engine_module, "MoveControl", Noting)
+    engine = make("uniform")
+    setup(engine, "h8i9")
+    first = engine.think(NODES, 0.0)
+    engine.think(NODES, 0.0)  # the same position again
+    second = engine.think(NODES, 0.0)
+    engine.play(second.point)
+    reply = engine.board.legal_points()[-1]
+    engine.play(reply)
+    third = engine.think(NODES, 0.0)
+    engine.play(third.point)
+    engine.play(engine.board.legal_points()[-1])
+    engine.take_back(reply)  # another game
+    engine.think(NODES, 0.0)
+    assert first.simulations > 0
+    assert expected == [None, None, None, second.q, None]
 
 
 def test_a_stop_that_comes_too_early_counts():

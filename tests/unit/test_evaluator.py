@@ -202,6 +202,27 @@ def test_cache_gives_the_same_answers_and_asks_once(net):
     assert (cached.hits, cached.misses) == (2, 4)
 
 
+class Reusing(Counting):
+    """Writes every answer into the same two arrays, as a net may."""
+
+    def __init__(self):
+        super().__init__()
+        self.policy, self.wdl = np.zeros((1, 225), np.float32), np.zeros((1, 3), np.float32)
+
+    def evaluate(self, planes, keys):
+        self.policy[:], self.wdl[:] = super().evaluate(planes, keys)
+        return self.policy, self.wdl
+
+
+def test_cache_keeps_answers_that_the_net_overwrites():
+    cached = CachedEvaluator(Reusing(), 1 << 20)
+    planes, keys = batch_of(canary_boards(15, 15))
+    first = cached.evaluate(planes[1:2], keys[1:2])[0].copy()
+    second = cached.evaluate(planes[2:3], keys[2:3])[0].copy()
+    assert (first != second).any()
+    np.testing.assert_array_equal(cached.evaluate(planes[1:2], keys[1:2])[0], first)
+
+
 def test_cache_mixes_hits_and_misses_in_a_batch():
     inner = Counting()
     cached = CachedEvaluator(inner, 1 << 20)

@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from rich.console import Console
 from engine import EngineConfig, NetError, PositionError, Rule
 from engine.gamefile import load_game
 from engine.play import cli
-from engine.play.actions import ACTIONS, parse_levels, parse_seconds
+from engine.play.actions import ACTIONS, act, parse_levels, parse_seconds
 from engine.play.commands import HELP, Command, parse_command
 from engine.play.game import Game, forbidden_reason
 from engine.play.screen import Screen, View, columns
@@ -108,6 +109,11 @@ def test_impossible_sizes_are_refused():
         ("analyse all", Command("review")),
         ('save! "my game.psq"', Command("save!", "my game.psq")),
         ("q", Command("quit")),
+        ("h 8", Command("move", points=(112,))),
+        ("H  8 i 9", Command("move", points=(112, 128))),
+        ("g 15", Command("move", points=(216,))),
+        ("yes", Command("yes")),
+        ("size 20", Command("size", "20")),
     ],
 )
 def test_lines_become_commands(text, command):
@@ -116,6 +122,19 @@ def test_lines_become_commands(text, command):
             parse_command(text, 15, 15)
     else:
         assert parse_command(text, 15, 15) == command
+
+
+def test_rows_may_be_counted_from_the_bottom():
+    for text in ("a1", "A1 ", "0,14"):
+        assert parse_command(text, 15, 15, from_bottom=True) == Command("move", points=(210,))
+    with pytest.raises(PositionError, match="a16 is off the 15x15 board"):
+        parse_command("a16", 15, 15, from_bottom=True)
+    assert [format_move(p, 20, 15) for p in (0, 285)] == ["a15", "f1"]
+
+
+def test_u_and_q_are_columns_with_a_number_behind():
+    assert parse_command("u 9", 22, 22) == Command("move", points=(8 * 22 + 20,))
+    assert parse_command("q 3", 22, 22) == Command("move", points=(2 * 22 + 16,))
 
 
 @pytest.mark.parametrize(
@@ -231,8 +250,8 @@ def test_columns_fill_the_width():
 class Script(Lines):
     """Lines from a list; an exception in it is raised."""
 
-    def __init__(self, *lines):
-        self.lines = list(lines)
+    def __init__(self, *lines, interactive=False):
+        self.lines, self.interactive = list(lines), interactive
 
     def read(self, prompt):
         if not self.lines:
@@ -252,11 +271,11 @@ def thinker():
 
 @pytest.fixture
 def play(thinker):
-    def run(*lines, game=None, humans="black", levels=(10, 10), **more):
+    def run(*lines, game=None, humans="black", levels=(10, 10), interactive=False, **more):
         screen, out = screen_of(terminal=False)
         table = Table(HUMANS[humans], levels, time_s=0.05, delay_s=0.0)
-        session = Session(game or Game(9, 9), table, thinker, screen, **more)
-        assert session.run(Script(*lines)) == 0
+        session = Session(game or Game(9, 9), table, thinker, screen, act, **more)
+        assert session.run(Script(*lines, interactive=interactive)) == 0
         return session, out.getvalue()
 
     return run
@@ -283,6 +302,59 @@ def test_two_people_and_forbidden_moves(play):
     session, text = play("j8", "h3", game=game_of("h8a1i8a3j9a5j10a7", rule=Rule.RENJU), humans="both")
     assert "j8 is forbidden to black: double three" in text
     assert len(session.game.points) == 9
+
+
+def test_who_resigns_loses_and_undo_takes_it_back(play, tmp_path):
+    session, text = play("e5", "resign", "e6", f"save {tmp_path}/r.sgf")
+    assert "Black resigns, white wins." in text
+    assert session.game.over and session.game.winner == 1 and "the game is over" in text
+    record = load_game(tmp_path / "r.sgf")
+    assert (record.winner, record.reason) == (1, "resigned")
+    assert "RE[W+R]" in (tmp_path / "r.sgf").read_text()
+    session, _ = play("e5", "resign", "undo")
+    assert not session.game.over and len(session.game.points) == 2
+    session, text = play("resign", "resign", humans="both")
+    assert session.game.resigned == 0 and text.count("the game is over") == 1
+    _, text = play(KeyboardInterrupt(), "resign", humans="none")
+    assert "you only watch" in text
+
+
+def test_size_and_rule_begin_anew_or_tell(play):
+    session, text = play("size 12x10", "rule renju", "size", "rule", "rule chess", "size 99")
+    assert (session.game.board.width, session.game.board.height, session.game.rule) == (12, 10, Rule.RENJU)
+    assert text.count("12x10 renju; ") == 2 and "unknown rule" in text and "sides are 5 to 22" in text
+
+
+@pytest.mark.parametrize("line", ["new", "size 15", "rule caro", "load {file}", "quit"])
+def test_a_game_is_not_thrown_away_without_a_question(play, tmp_path, line):
+    saved = tmp_path / "other.psq"
+    saved.write_text("Piskvorky 9x9, 11:11, 0\n1,1,0\n")
+    line = line.format(file=saved)
+    session, text = play("e5", line, "board", interactive=True)
+    assert "not saved: `yes` drops it" in text and len(session.game.points) == 2
+    for answer in ("yes", line):
+        session, _ = play("e5", line, answer, interactive=True)
+        assert session.leaving if line == "quit" else len(session.game.points) < 2
+    session, text = play("e5", line, "d4", "yes", interactive=True)
+    assert len(session.game.points) == 4 and "nothing was asked" in text
+
+
+@pytest.mark.parametrize(
+    "lines", [("new",), ("e5", "resign", "new"), ("e5", "save {file}", "new"), ("e5", "size")]
+)
+def test_there_is_no_question_where_nothing_is_lost(play, tmp_path, lines):
+    _, text = play(*(line.format(file=tmp_path / "g.sgf") for line in lines), interactive=True)
+    assert "`yes`" not in text
+    _, text = play("e5", "new")
+    assert "`yes`" not in text  # a script cannot be asked
+
+
+def test_rows_from_the_bottom_in_all_that_is_said(play):
+    session, text = play("a1", "a1", "new", "c3", interactive=False, from_bottom=True)
+    assert "a1 is taken" in text and "white plays" in text
+    assert session.game.points[0] == 6 * 9 + 2 and session.game.from_bottom
+    rows = [line for line in text.splitlines() if re.match(r" +\d+[ \[]", line)]
+    assert rows[0].startswith("  9") and rows[8].startswith("  1")
 
 
 def test_nonsense_loses_nothing(play):
@@ -375,7 +447,8 @@ def test_a_watched_game_pauses_for_commands(play):
 
     screen, out = screen_of()
     thinker = Thinker(EngineConfig(net="uniform", seed=1), log=print, tick=lambda s: None)
-    session = Session(Game(9, 9), Table(HUMANS["none"], (10, 10), 0.05), thinker, screen, sleep=Impatient())
+    table = Table(HUMANS["none"], (10, 10), 0.05)
+    session = Session(Game(9, 9), table, thinker, screen, act, sleep=Impatient())
     assert session.run(Script("undo", "board")) == 0
     assert len(session.game.points) == 2 and session.paused
     assert "to move; `go` plays on" in out.getvalue() and "leave?" not in out.getvalue()

@@ -228,3 +228,15 @@ def test_a_watch_that_fails_again_and_again_neither_spins_nor_stops_the_rest(
     assert len(events.waits) == 23 and min(events.waits) > 0 and max(events.waits) <= 1.0
     assert sum(events.waits) > 10, "it hardly waits"
     assert sum("boom" in text for text in logged) == 23
+
+
+def test_a_restart_forgets_what_was_searched_and_a_start_does_not(engine: FakeEngine) -> None:
+    engine.release.set()
+    program = Program(engine)
+    for _ in range(2):
+        program.feed("START 15\nBEGIN")
+        assert [program.read() for _ in range(2)] == ["OK", "0,0"]
+    assert "clear_tree" not in engine.calls
+    program.feed("RESTART\nBEGIN")
+    assert [program.read() for _ in range(2)] == ["OK", "0,0"]
+    assert engine.calls[-3:] == ["clear_tree", "new_game 15x15 rule 0", "think"]

@@ -54,3 +54,13 @@ def test_messages_to_yixin_board_name_its_cells(size: str, names: str) -> None:
     best, next_best = names.split()
     assert first.startswith(f"MESSAGE best 1 {best} ") and second.startswith(f"MESSAGE best 2 {next_best} ")
     assert numbers.startswith("MESSAGE depth ") and line == f"MESSAGE pv {names}" and answer == "11,5"
+
+
+def test_other_managers_get_pairs_unless_rows_were_asked_for() -> None:
+    point = 3 * 20 + 7
+    assert [notation("gomocup", 20, 10, side).name(point) for side in (None, "top", "bottom")] == [
+        "7,3",
+        "h4",
+        "h7",
+    ]
+    assert [notation("yixin", 20, 10, side).name(point) for side in (None, "top")] == ["h7", "h4"]

@@ -93,7 +93,8 @@ def test_the_summary_is_one_short_message_before_the_move() -> None:
     talk.say("BEGIN")
     summary, answer = talk.answer(H8, result(H8))
     assert answer == "7,7"
-    assert summary.startswith("MESSAGE depth 4-9 winrate 60.0 drawrate 20.0 n 100 ") and "pv h8 i8" in summary
+    assert summary.startswith("MESSAGE depth 4-9 winrate 60.0 drawrate 20.0 n 100 ")
+    assert "pv 7,7 8,7" in summary
     assert len(summary) < 250 and summary.isascii()
 
 
@@ -203,7 +204,7 @@ def test_board_replaces_what_was_there_and_yxboard_is_silent() -> None:
     talk.say("YXNBEST 2")
     assert talk.job.stones == ((3 * 15 + 3, 0),) and talk.job.n == 2
     lines = talk.answer(5, result(5, candidates=(move(5, 60), move(6, 30, "loss"), move(8, 1))))
-    assert [line[:16] for line in lines[:2]] == ["MESSAGE best 1 f", "MESSAGE best 2 g"]
+    assert [line[:16] for line in lines[:2]] == ["MESSAGE best 1 5", "MESSAGE best 2 6"]
     assert lines[-1] == "5,0" and len(lines) == 4
 
 
@@ -428,7 +429,7 @@ def test_realtime_marks_only_when_asked() -> None:
     talk.session.progress(Progress(talk.job.token, searched))
     assert talk.take() == [
         "MESSAGE REALTIME REFRESH", "MESSAGE REALTIME POS 5,0", "MESSAGE REALTIME LOSE 6,0",
-        "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV f1 g1",
+        "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV 5,0 6,0",
     ]
     talk.session.progress(Progress(talk.job.token, searched))
     talk.session.progress(Progress(talk.job.token - 1, searched))

@@ -175,6 +175,12 @@ def test_the_board_goes_on_without_what_it_does_not_wait_for(question: str, goes
     assert talk.job.stones == ((H8, 0), (H9, 1), (I9, 0)) and moves(talk.answer(G7)) == ["8,6"]
 
 
+def test_an_error_that_waits_behind_what_is_dropped_is_said() -> None:
+    talk = board()
+    assert moves(talk.say("yxnbest 3\nyxnbest x\nturn 7,7")) == ["ERROR YXNBEST needs a number of moves"]
+    assert moves(talk.answer(H9)) == ["6,7"]
+
+
 def test_a_dropped_choice_of_swap2_is_answered_by_a_move() -> None:
     """A remark would not count as the move that the board throws away."""
     talk = board()
@@ -365,6 +371,15 @@ def test_soosorv_outlives_the_question_for_forbidden_points() -> None:
         assert soosorv(talk.take()) == []
 
 
+def test_what_waits_behind_soosorv_is_dropped_by_a_start() -> None:
+    talk = Talk()
+    talk.say("START 15\nYXSOOSORVSTEP1\nPROTOCOLVERSION\nTURN 7,7")
+    assert talk.say("START 15") == ["OK"]
+    while talk.session.thinking:
+        lines = talk.answer(None)
+    assert len(soosorv(lines)) == 3 and moves(lines) == []
+
+
 def test_soosorv_with_other_stones_is_an_error() -> None:
     talk = board()
     assert talk.say("yxsoosorvstep2\n7,7\ndone") == ["ERROR YXSOOSORVSTEP2 needs 3 stones, not 1"]
@@ -424,6 +439,32 @@ def test_stop_holds_for_both_searches_of_a_balance() -> None:
     before = talk.thinker.hurried
     talk.answer(0, result(0, candidates=(valued(0, 0.0),)))
     assert talk.session.thinking and talk.thinker.hurried == before + 1
+
+
+def test_the_fork_plays_both_balancing_moves() -> None:
+    talk = board()
+    talk.say("info show_detail 3\n" + position("7,7", "6,7", word="yxboard") + "\nyxbalancetwo 0")
+    talk.answer(0, result(0, candidates=(valued(16, 0.02),)))
+    assert moves(talk.answer(0, result(0, candidates=(valued(18, -0.1),)))) == ["1,1 1,3"]
+    talk.say("turn 0,5")
+    assert talk.job.stones[2:] == ((16, 0), (18, 1), (5, 0))
+
+
+def test_the_fork_is_told_the_chances_of_each_cell_on_demand() -> None:
+    talk = board()
+    talk.say("info show_detail 2\n" + position("7,7"))
+    found = (replace(valued(H9, 0.5), pv=(H9, G7)), move(I9, 5, "loss"), move(G7, 0))
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert talk.take() == [
+        "INFO PV 0", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 9", "INFO TOTALNODES 100", "INFO EVAL 50",
+        "INFO WINRATE 0.750", "INFO BESTLINE 6,7 8,6", "INFO PV DONE",
+        "INFO PV 1", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 5", "INFO TOTALNODES 100", "INFO EVAL -M5",
+        "INFO WINRATE 0.625", "INFO BESTLINE 6,8", "INFO PV DONE",
+    ]  # fmt: skip
+    talk.say("info show_detail 0")
+    talk.thinker.now += 1.0
+    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert talk.take() == []
 
 
 def test_search_defend_lists_the_moves_and_plays_the_best() -> None:

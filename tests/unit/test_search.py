@@ -10,9 +10,9 @@ import pytest
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
-from engine.search.mcts import Search
+from engine.search.mcts import Search, _rank
 from engine.search.params import SearchParams
-from engine.search.result import SearchResult
+from engine.search.result import MoveStats, Proof, SearchResult
 from engine.search.stoppers import NodeLimit, SearchState  # fmt: skip
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
@@ -171,6 +171,17 @@ def test_lost_root_is_defended_longest() -> None:
         board.undo()
     assert result.distance == truth[result.point] == max(truth.values())
     assert result.candidates[0].point == result.point
+
+
+def test_candidates_are_ranked_by_proof_then_by_visits() -> None:
+    def move(point: int, visits: int, proven: Proof | None = None, distance: int | None = None) -> MoveStats:
+        return MoveStats(point, visits, 0.1, 0.0, (0.0, 1.0, 0.0), proven, distance, (point,))
+
+    ranked = [
+        move(7, 1, "win", 3), move(6, 9, "win", 5), move(5, 40), move(4, 30, "draw", 9), move(3, 2),
+        move(2, 1, "loss", 8), move(1, 50, "loss", 4), move(0, 9, "loss", 4),
+    ]  # fmt: skip
+    assert sorted(ranked[::-1], key=_rank) == ranked
 
 
 def test_solver_can_be_switched_off() -> None:

@@ -49,7 +49,7 @@ OPEN_THREE = """
 
 def test_an_open_three_wins_in_three_plies() -> None:
     solution = Solver().solve(position(OPEN_THREE))
-    assert (solution.verdict, solution.distance, len(solution.line)) == (Verdict.WIN, 3, 3)
+    assert (solution.verdict, solution.distance, len(solution.pv)) == (Verdict.WIN, 3, 3)
     assert solution.defences == ()
 
 
@@ -68,7 +68,7 @@ def test_a_five_comes_before_everything() -> None:
     board = position("XXXX..... ......... ......... OOOO....." + EMPTY_ROWS)
     for colour, point in ((0, "e1"), (1, "e4")):
         solution = Solver().solve(board, attacker=colour)
-        assert (solution.distance, named(board, solution.line)) == (1, [point])
+        assert (solution.distance, named(board, solution.pv)) == (1, [point])
 
 
 def test_a_five_of_the_defender_has_to_be_stopped() -> None:
@@ -77,7 +77,7 @@ def test_a_five_of_the_defender_has_to_be_stopped() -> None:
     stops_with_a_double_four = ".X..X.... ..X.X.... ...XX.... OOOO....." + EMPTY_ROWS
     board = position(stops_with_a_double_four)
     solution = Solver().solve(board)
-    assert (solution.distance, named(board, solution.line)[0]) == (3, "e4")
+    assert (solution.distance, named(board, solution.pv)[0]) == (3, "e4")
 
 
 @pytest.mark.parametrize(("rule", "distance"), [(0, 1), (1, 0), (4, 0), (8, 1), (9, 0)])
@@ -113,7 +113,7 @@ FOUL_AT_E5 = """
 def test_black_may_not_attack_with_a_double_four_under_renju() -> None:
     board = position(FOUL_AT_E5, 0)
     solution = Solver().solve(board)
-    assert (solution.distance, named(board, solution.line)[0]) == (3, "e5")
+    assert (solution.distance, named(board, solution.pv)[0]) == (3, "e5")
     board = position(FOUL_AT_E5, 4)
     assert board.is_forbidden(parse_moves("e5", 9, 9)[0])
     assert Solver().solve(board).verdict is Verdict.NONE
@@ -122,8 +122,8 @@ def test_black_may_not_attack_with_a_double_four_under_renju() -> None:
 def test_white_wins_where_black_must_answer_on_a_forbidden_point() -> None:
     board = position(FOUL_AT_E5, 4)
     solution = Solver().solve(board, attacker=1)
-    assert (solution.distance, named(board, solution.line)[0]) == (3, "d4")
-    assert "e5" not in named(board, solution.line)[:2]
+    assert (solution.distance, named(board, solution.pv)[0]) == (3, "d4")
+    assert "e5" not in named(board, solution.pv)[:2]
     assert Solver().solve(position(FOUL_AT_E5, 0), attacker=1).verdict is Verdict.NONE
 
 
@@ -139,8 +139,8 @@ def test_two_open_threes_at_once_win_by_vct_and_not_by_vcf(rule: int, verdict: V
     assert solver.solve(board, "vcf").verdict is Verdict.NONE
     solution = solver.solve(board, "vct")
     assert solution.verdict is verdict
-    assert len(solution.line) == solution.distance > 3
-    for point in solution.line:
+    assert len(solution.pv) == solution.distance > 3
+    for point in solution.pv:
         assert board.winner == 2
         board.place(point)
     assert board.winner == 0
@@ -167,7 +167,7 @@ def test_a_spent_budget_is_unknown_and_exhaustion_is_none() -> None:
         few = Solver().solve(board, nodes=50)
         assert few.verdict is Verdict.UNKNOWN
         assert 50 <= few.nodes <= 52
-        assert (few.distance, few.line) == (0, ())
+        assert (few.distance, few.pv) == (0, ())
     solver = Solver()
     verdicts = {solver.solve(hard_vcf()[2], nodes=n).verdict for n in (100, 1_000, 10_000_000)}
     assert verdicts == {Verdict.UNKNOWN, Verdict.NONE}
@@ -288,7 +288,7 @@ def test_a_win_is_told_with_its_first_move_however_early_the_call_was_stopped() 
     for point in parse_moves(moves, 11, 11):
         board.place(point)
     whole = Solver(4).solve(board, "vcf", None, 1_000_000)
-    assert whole.verdict == Verdict.WIN and len(whole.line) == whole.distance
+    assert whole.verdict == Verdict.WIN and len(whole.pv) == whole.distance
     cut_short = 0
     for asked in range(8):
         left = asked
@@ -300,6 +300,6 @@ def test_a_win_is_told_with_its_first_move_however_early_the_call_was_stopped() 
 
         solution = Solver(4).solve(board, "vcf", None, 1_000_000, stop)
         if solution.verdict == Verdict.WIN:
-            cut_short += len(solution.line) < solution.distance
-            assert solution.line and solution.line[0] == whole.line[0]
+            cut_short += len(solution.pv) < solution.distance
+            assert solution.pv and solution.pv[0] == whole.pv[0]
     assert cut_short > 0, "no call was stopped in time"

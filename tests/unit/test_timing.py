@@ -154,3 +154,10 @@ def test_process_start_is_fixed_and_in_the_past():
     assert 0 <= clock.now_s() - first < 24 * 3600
     assert clock.process_started_s() == first
     assert process_age_s() >= 0
+
+
+@pytest.mark.parametrize("ply", [0, 20, 60, 200])
+def test_a_part_of_every_increment_is_saved(ply):
+    plain = plan(SearchLimits(time_left_ms=60_000), ply, 225, OVERHEAD_MS)
+    paid = plan(SearchLimits(time_left_ms=60_000, increment_ms=1000), ply, 225, OVERHEAD_MS)
+    assert 0.5 <= paid.soft_s - plain.soft_s <= 0.8

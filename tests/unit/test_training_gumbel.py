@@ -168,3 +168,34 @@ def test_moves_proven_to_lose_have_no_weight():
     assert 30 not in search(tree, oracle, root)
     choice = root.choice()
     assert choice.target[choice.points == 30][0] == 0
+
+
+def test_a_value_counts_the_more_the_more_visits_there_are():
+    """sigma(q) = (offset + max N) * scale * q, told from the target and the values of the tree."""
+    oracle, params = Oracle(), GumbelParams(considered=2, noise=0.0, scale=0.05, offset=5.0)
+    found = []
+    for simulations in (4, 60):
+        tree = expanded(oracle)
+        root = GumbelRoot(tree, np.random.default_rng(1), simulations, params)
+        good = root.queue[-1] if root.queue or root.refill() else -1
+        search(tree, oracle, root, good)
+        choice, edges = root.choice(), {edge[0]: edge for edge in tree.visited_edges()}
+        other = next(p for p in edges if p != good)
+        target = dict(zip(choice.points.tolist(), choice.target.tolist(), strict=True))
+        most = max(edge[1] for edge in edges.values())
+        wanted = 0.05 * (5 + most) * (edges[good][2] - edges[other][2])
+        assert math.log(target[good] / target[other]) == pytest.approx(wanted, abs=1e-4)
+        found.append(wanted)
+    assert found[1] > 3 * found[0] > 0
+
+
+def test_dirichlet_noise_brings_moves_that_the_net_does_not_think_of():
+    oracle = Oracle({30: 9.0, 31: 8.0})
+    chosen = []
+    for share in (0.0, 0.9):
+        params = GumbelParams(considered=2, noise=1e-6, dirichlet=share, dirichlet_total=3.0)
+        seeds = range(12)
+        roots = [GumbelRoot(expanded(oracle), np.random.default_rng(s), 2, params) for s in seeds]
+        chosen.append({frozenset(search(expanded(oracle), oracle, root)) for root in roots})
+    assert chosen[0] == {frozenset({30, 31})}
+    assert len(chosen[1]) > 3

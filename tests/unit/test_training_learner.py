@@ -13,7 +13,7 @@ from tests.unit.training_games import random_game
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import write_shard
 from training.learn import checkpoint
-from training.learn.learner import Learner, load_averaged
+from training.learn.learner import Learner, SpoiltError, load_averaged
 from training.selfplay import parse_share
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import ConfigError
@@ -254,6 +254,55 @@ def test_a_loss_that_is_not_finite_stops_before_the_weights_change(tmp_path):
     assert torch.equal(before, learner.model.stem.weight)
 
 
+@pytest.mark.parametrize("rate", [10.0, 1e6])
+def test_a_hopeless_loss_ends_learning_at_once(tmp_path, rate):
+    learner = learner_at(tmp_path)
+    learner.step(4)
+    learner.config = replace(learner.config, lr=rate, warmup=1)
+    with pytest.raises(SpoiltError) as caught:
+        for _ in range(3):
+            learner.step(4)
+    assert "the loss is" in str(caught.value) and f"learner.lr={rate:g}" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["model", "averaged", "optimizer"])
+def test_weights_that_are_not_finite_are_never_saved(tmp_path, place):
+    learner = learner_at(tmp_path)
+    learner.step(2)
+    good = learner.save()
+    learner.step(1)
+    with torch.no_grad():
+        if place == "optimizer":
+            next(iter(learner.optimizer.state.values()))["exp_avg"][0] = float("inf")
+        else:
+            getattr(learner, place).stem.weight[0, 0] = float("nan")
+    with pytest.raises(checkpoint.CheckpointError, match=f"{place}.* is not finite at step 3"):
+        learner.save()
+    assert checkpoint.list_checkpoints(learner.checkpoints_dir) == [good]
+
+
+def test_spoilt_checkpoints_of_older_programs_are_passed_over_and_kept_aside(tmp_path, monkeypatch):
+    config = replace(CONFIG, keep_checkpoints=2)
+    learner = learner_at(tmp_path, config)
+    learner.step(2)
+    learner.save()
+    learner.step(3)
+    with torch.no_grad():
+        learner.model.stem.weight[0, 0] = float("nan")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "not_finite", lambda state: "")
+        bad = learner.save()
+    said: list[str] = []
+    again = Learner(config, tmp_path, "cpu", said.append)
+    assert again.load() and again.batches == 2
+    assert len(said) == 1 and bad.name in said[0] and "not finite" in said[0]
+    for _ in range(2):
+        again.step()
+        again.save()
+    names = sorted(path.name for path in learner.checkpoints_dir.iterdir())
+    assert names == ["step-000000003.ckpt", "step-000000004.ckpt", f"{bad.name}.damaged"]
+
+
 def test_the_same_seed_makes_the_same_net_and_leaves_the_global_generator_alone(tmp_path):
     torch.manual_seed(1)
     expected = torch.rand(1)
@@ -290,3 +339,21 @@ def test_shares_of_runs_are_read_and_folders_may_hold_the_sign(tmp_path):
     for share in ("", "0", "-1", "inf", "nan", "half"):
         with pytest.raises(ConfigError, match="above 0"):
             parse_share(f"runs/a={share}")
+
+
+def test_gradients_are_clipped(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, clip=0.01))
+    metrics = learner.step(1)
+    left = torch.cat([p.grad.flatten() for p in learner.model.parameters() if p.grad is not None])
+    assert metrics["grad_norm"] > 0.02, "before clipping"
+    assert float(left.norm()) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_averaged_weights_are_means_and_not_the_newest(tmp_path):
+    learner = learner_at(tmp_path, replace(CONFIG, ema=0.9, lr=0.01, warmup=1))
+    learner.batches = 100_000  # long ago: the decay is that of the settings
+    before = [p.detach().clone() for p in learner.averaged.parameters()]
+    learner.step(1)
+    for old, new, mean in zip(before, learner.model.parameters(), learner.averaged.parameters(), strict=True):
+        torch.testing.assert_close(mean, 0.9 * old + 0.1 * new.detach(), atol=1e-6, rtol=1e-4)
+    assert not same_weights(learner.model, learner.averaged)

@@ -135,3 +135,25 @@ def test_explained_variance_is_one_for_a_perfect_value():
         wdl = torch.tensor([[20.0 * sign, 0, -20 * sign], [-20.0 * sign, 0, 20 * sign]])
         _, parts = compute(Heads(p, p, p, wdl), planes_2x2().expand(2, -1, -1, -1), targets, LossConfig())
         assert float(parts["explained_variance"]) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_loss_is_the_sum_of_its_parts_by_their_weights():
+    torch.manual_seed(4)
+    rows = Heads(torch.randn(6, 4), torch.randn(6, 4), torch.randn(6, 4), torch.randn(6, 3))
+    planes = torch.zeros(6, 20, 2, 2)
+    planes[:, 0] = 1
+    targets = Targets(
+        torch.softmax(3 * torch.randn(6, 4), 1), torch.softmax(torch.randn(6, 4), 1),
+        torch.eye(3)[torch.tensor([0, 1, 2, 0, 2, 2])], torch.softmax(torch.randn(6, 3), 1),
+    )  # fmt: skip
+    config = LossConfig(value=2.5, reply=0.3, soft=0.7, soft_power=0.5, root_mix=0.4, root_power=2.0)
+    loss, parts = compute(rows, planes, targets, config)
+    expected = parts["policy"] + 2.5 * parts["value"] + 0.3 * parts["reply"] + 0.7 * parts["soft"]
+    assert float(loss) == pytest.approx(float(expected), abs=1e-5)
+
+    log_soft = torch.log_softmax(rows.soft, 1)
+    softened = targets.policy.sqrt() / targets.policy.sqrt().sum(1, keepdim=True)
+    assert float(parts["soft"]) == pytest.approx(float(-(softened * log_soft).sum(1).mean()), abs=1e-5)
+    squared = targets.root_wdl.square() / targets.root_wdl.square().sum(1, keepdim=True)
+    value = -((0.6 * targets.z + 0.4 * squared) * torch.log_softmax(rows.wdl, 1)).sum(1).mean()
+    assert float(parts["value"]) == pytest.approx(float(value), abs=1e-5)

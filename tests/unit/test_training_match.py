@@ -253,3 +253,20 @@ def test_the_openings_of_the_docs_can_be_played(side):
     file = Path(__file__).parents[2] / "docs" / "openings" / f"freestyle{side}.txt"
     found = read_openings(file, side, side, 0)
     assert len(set(found)) == 30 and all(len(points) == 4 for points in found)
+
+
+def test_a_sequential_test_weighs_pairs_by_what_they_scatter():
+    """The ratio of the generalised test, worked out by hand for 30 pairs."""
+    pairs = [[1, 1]] * 12 + [[1, 0]] * 10 + [[0, 0]] * 8
+    padded = [1.0] * 12 + [0.5] * 10 + [0.0] * 8 + [0.0, 1.0]
+    mean, centre = 17 / 30, sum(padded) / 32
+    variance = sum((s - centre) ** 2 for s in padded) / 32
+    s0, s1 = score_of(0), score_of(40)
+    expected = 30 * (s1 - s0) * (2 * mean - s0 - s1) / (2 * variance)
+    assert Sprt(0, 40).llr(pairs) == pytest.approx(expected)
+
+
+def test_further_rounds_play_mirror_images():
+    images = {turned((0, 1, 17), 15, 15, index) for index in range(8)}
+    assert len(images) == 8 and (0, 1, 17) in images
+    assert len({turned((0, 1, 17), 15, 9, index) for index in range(8)}) == 4

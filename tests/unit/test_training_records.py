@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from training.data import records, shards
+from training.data.imports import import_shards
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import RecordError, read_shard, write_shard
 
@@ -124,3 +125,28 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_shard(tmp_path / "a.shard", [random_game(1)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_newest_shards_of_elsewhere_are_imported(tmp_path):
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    for index in range(4):
+        write_shard(there / f"{index:06d}-00.shard", [random_game(index)])
+    each = random_game(0).positions
+    assert import_shards([there], here, each + 1) == 2 * each
+    taken = {path.read_bytes() for path in here.iterdir()}
+    assert taken == {(there / f"{index:06d}-00.shard").read_bytes() for index in (2, 3)}
+
+
+def test_a_header_that_was_changed_is_refused(tmp_path):
+    """The compression has a check of its own; only the shard's covers the header."""
+    path = tmp_path / "a.shard"
+    game = random_game(3)
+    write_shard(path, [game])
+    data = path.read_bytes()
+    other = data.replace(game.net_id.encode(), game.net_id[::-1].encode(), 1)
+    assert other != data
+    path.write_bytes(other)
+    with pytest.raises(RecordError, match="checksum"):
+        read_shard(path)

@@ -9,8 +9,13 @@ import re
 import pytest
 
 from training import selfplay
+from training.files.lock import DirectoryLock, LockError
+from training.loop import Run
 from training.measure import gate
 from training.measure.arena import ArenaResult
+from training.play.evaluators import UNIFORM
+from training.play.game import Counters
+from training.run import nets
 from training.run.charts import Line, line_chart, ticks
 from training.run.display import Display
 from training.run.log import RunLog
@@ -150,3 +155,86 @@ def test_charts():
 def test_defaults_are_the_documented_ones():
     config = RunConfig()
     assert (config.play.simulations, config.play.gumbel.considered, config.play.gumbel.scale) == (32, 16, 0.3)
+
+
+def stopped_run(tmp_path, **changes: object) -> Run:
+    """A run that was opened and does nothing."""
+    config = make_config(preset("smoke").settings, [f"{k}={v}" for k, v in changes.items()])
+    (tmp_path / "nets").mkdir(exist_ok=True)
+    return Run(config, tmp_path, lambda: True, Display(io.StringIO()))
+
+
+def test_a_directory_belongs_to_one_process(tmp_path):
+    held = DirectoryLock(tmp_path / "lock")
+    with pytest.raises(LockError, match=tmp_path.name):
+        DirectoryLock(tmp_path / "lock")
+    assert held
+
+
+def test_the_best_net_and_the_measured_ones_outlive_old_exports(tmp_path, monkeypatch):
+    monkeypatch.setattr(nets, "_KEEP", 2)
+    (tmp_path / "nets").mkdir()
+    for cycle in range(1, 9):
+        (tmp_path / "nets" / f"c{cycle:06d}.fp32.onnx").write_bytes(b"net")
+    nets.tidy(tmp_path, {"c000002", "c000003"})
+    left = sorted(path.name[:7] for path in (tmp_path / "nets").iterdir())
+    assert left == ["c000002", "c000003", "c000007", "c000008"]
+
+
+@pytest.mark.parametrize(("which", "played"), [("latest", "c000005"), ("best", "c000002")])
+def test_self_play_takes_the_net_that_the_settings_name(tmp_path, which, played):
+    run = stopped_run(tmp_path, self_play_net=which)
+    for name in ("c000002", "c000005"):
+        (tmp_path / "nets" / f"{name}.fp32.onnx").write_bytes(b"net")
+    run.state.net, run.standings.best = "c000005.fp32.onnx", "c000002"
+    assert run._play_net() == str(tmp_path / "nets" / f"{played}.fp32.onnx")
+
+
+class FakeCrew:
+    """Answers orders with numbers."""
+
+    def __init__(self, score: float = 0.5) -> None:
+        self.score, self.wanted = score, []
+
+    def play(self, cycle, net, mix, positions, show, stopped):
+        self.wanted.append(positions)
+        return Counters(games=1, moves=positions), 1.0, 1.0
+
+    def arena(self, spec, stopped):
+        return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
+
+
+@pytest.mark.parametrize(("score", "best"), [(0.4, "c000001"), (0.9, "c000002")])
+def test_a_net_is_promoted_when_it_beats_the_best(tmp_path, score, best):
+    run = stopped_run(tmp_path)
+    run._stopped = lambda: False
+    for cycle in (1, 2):
+        (tmp_path / "nets" / f"c{cycle:06d}.fp32.onnx").write_bytes(b"net")
+    run.state.net = "c000001.fp32.onnx"
+    run._measure(FakeCrew())
+    assert run.standings.best == "c000001", "the first one is the best there is"
+    run.state.net = "c000002.fp32.onnx"
+    run._measure(FakeCrew(score))
+    assert run.standings.best == best
+    assert json.loads((tmp_path / "best.json").read_text())["net"] == best
+    assert (tmp_path / "best.fp32.onnx").exists() and run.state.measured == ["c000001", "c000002"]
+
+
+def test_the_first_cycles_are_short(tmp_path):
+    run, crew = stopped_run(tmp_path, cycle_positions=20_000), FakeCrew()
+    for _ in range(5):
+        run._cycle(crew)
+    assert crew.wanted == [5000, 10_000, 15_000, 20_000, 20_000]
+
+
+def test_a_net_that_knows_nothing_is_measured_but_does_not_play(tmp_path, monkeypatch):
+    run = stopped_run(tmp_path)
+    run._stopped = lambda: False
+
+    def export(cycle: int) -> None:
+        (tmp_path / "nets" / "c000000.fp32.onnx").write_bytes(b"net")
+        run.state.net = "c000000.fp32.onnx"
+
+    monkeypatch.setattr(run, "_export", export)
+    run._measure_untrained(FakeCrew())
+    assert run.state.measured == ["c000000"] and run.state.net == UNIFORM

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from engine.rules._board import EMPTY, Board
+from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.journal import Journal, read_journal, recover_journals
 from training.data.records import DRAW, End, Flag, GameRecord
 from training.data.shards import list_shards, read_shard
+from training.measure import arena
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
+from training.play.game import Counters, SelfPlayGame
 from training.play.groups import GameGroups
 from training.settings.schema import Mix, OpeningConfig, PlayConfig
 
@@ -276,3 +279,41 @@ def test_halves_of_an_arena_make_the_whole():
 
 def test_a_batch_without_wishes_does_nothing():
     assert LeafBatch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0
+
+
+class OneRoot:
+    """What the arena asks of a tree when it chooses a move."""
+
+    proven, has_root = PROVEN_NONE, True
+
+    def __init__(self, visits: list[int], proven: list[int]) -> None:
+        self._visits, self._proven = visits, proven
+
+    def moves(self) -> np.ndarray:
+        return np.arange(10, 10 + len(self._visits))
+
+    def edge_visits(self) -> np.ndarray:
+        return np.array(self._visits)
+
+    def edge_proven(self) -> np.ndarray:
+        return np.array(self._proven)
+
+    def priors(self) -> np.ndarray:
+        return np.full(len(self._visits), 0.1)
+
+
+def test_the_arena_does_not_play_what_is_proven_to_lose():
+    searching = arena._Searching(OneRoot([50, 3, 20], [PROVEN_LOSS, PROVEN_NONE, PROVEN_NONE]))
+    assert searching.point() == 12
+    assert arena._Searching(OneRoot([50, 3, 20], [PROVEN_NONE] * 3)).point() == 10
+
+
+def test_every_game_draws_its_own_noise():
+    config = PlayConfig(simulations=8, fast_simulations=4)
+    first, second = (
+        SelfPlayGame(
+            config, (9, 9), lambda seed=seed: (seed, 0), lambda _: None, Solver(10), Counters(), lambda: "n"
+        )
+        for seed in (1, 2)
+    )
+    assert first._rng.random() != second._rng.random()

@@ -159,3 +159,28 @@ def test_a_damaged_shard_is_reported_once_and_the_rest_is_used(tmp_path):
 def test_an_empty_window_says_so():
     with pytest.raises(ValueError, match="window is empty"):
         Window(CONFIG).draw(np.random.default_rng(1), 4)
+
+
+def test_one_surprise_is_not_drawn_without_end(tmp_path):
+    """A position is drawn at most four times as often as the average, however surprising it was."""
+    builder = GameBuilder(0, 9, 9, opening=[], net_id="n", seed=1)
+    for index, point in enumerate(range(0, 60, 3)):
+        builder.add(Flag.FULL, (0.4, 0.2, 0.4), [point], [1.0], 15.0 if index == 7 else 0.125)
+        builder.play(point)
+    window = Window(LearnerConfig(window_min=5, surprise=1.0))
+    write_shard(tmp_path / "a.shard", [builder.finish(DRAW, End.LENGTH)])
+    window.refresh(tmp_path)
+    rng, hits, drawn = np.random.default_rng(2), 0, 4000
+    for _ in range(drawn // 100):
+        hits += int((window.draw(rng, 100).planes[:, 1:3].sum(axis=(1, 2, 3)) == 7).sum())
+    others = 19 * 0.125 / ((19 * 0.125 + 15) / 20)  # what the rest weighs, over the mean
+    assert hits / drawn == pytest.approx(4 / (4 + others), abs=0.03)
+
+
+def test_the_window_lets_the_oldest_go(tmp_path):
+    window = Window(LearnerConfig(window_min=50, window_share=0.25))
+    for index in range(8):
+        window.add(f"{index:06d}.shard", [random_game(index)])
+    ((*_, names),) = window.state()["sizes"]
+    assert names[-1] == "000007.shard" and names[0] > "000002.shard"
+    assert len(window) < sum(len(Chunk([random_game(i)])) for i in range(8)) / 2

@@ -20,6 +20,7 @@ from training.play.game import Counters
 from training.settings.schema import Mix, PlayConfig
 
 _STOP_PATIENCE_S = 10.0
+_LOOK_S = 0.2  # between two looks at the workers
 _LIVES = 3  # of a worker within one order: what kills it every time is no accident
 
 
@@ -30,8 +31,8 @@ class WorkerError(RuntimeError):
 class Crew:
     """Worker processes that are given one order each and answer when it is done.
 
-    One that is killed (by a system short of memory, say) is started again and goes on with its order; its
-    finished games are saved, those in flight are lost.
+    One that is killed (by a system short of memory, say) or hangs is started again and goes on with its
+    order; its finished games are saved, those in flight are lost.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Crew:
         seed: int,
         device: str,
         report: Callable[[str], None] = print,
+        silence_s: float = 0.0,
     ) -> None:
         """Start the processes.
 
@@ -54,9 +56,11 @@ class Crew:
             seed: of all games; each worker derives its own.
             device: "cpu" or a CUDA device.
             report: gets a line when a worker had to be started again.
+            silence_s: seconds after which a working worker that says nothing is killed and started again;
+                0: never. Time in which this process itself stood still does not count.
         """
         self._context = multiprocessing.get_context("spawn")
-        self._run_dir, self._seed, self._report = run_dir, seed, report
+        self._run_dir, self._seed, self._report, self._silence_s = run_dir, seed, report, silence_s
         self._options = {"device": device, "play": play, "games": games}
         self._processes: list[Any] = [None] * workers
         self._pipes: list[Connection] = [self._start(index, 0) for index in range(workers)]
@@ -130,7 +134,7 @@ class Crew:
             """Keep what a dead worker has finished, and leave the rest to the next one."""
             stem = shard_stem(cycle, index, self._lives[index])
             journal = self._run_dir / "records" / f"{stem}.journal"
-            games = recover_journal(journal) if journal.exists() else []
+            games = recover_journal(journal, self._report) if journal.exists() else []
             done = sum(game.positions for game in games)
             total.add(Counters(games=len(games), moves=done))
             saved[index] = progress[index] = saved[index][0] + len(games), saved[index][1] + done
@@ -190,14 +194,22 @@ class Crew:
         """
         busy = dict(enumerate(self._pipes))
         first_lives = list(self._lives)
+        silent_s = [0.0] * len(self._pipes)
+        looked_s = time.monotonic()
         while busy:
             if stopped() and not self._stopping:
                 self._stopping = True
                 for pipe in self._pipes:
                     with contextlib.suppress(OSError):
                         pipe.send(("stop",))
-            for ready in wait(list(busy.values()), timeout=0.2):
+            spoken = wait(list(busy.values()), timeout=_LOOK_S)
+            now_s = time.monotonic()
+            for index in busy:
+                silent_s[index] += min(now_s - looked_s, 5 * _LOOK_S)
+            looked_s = now_s
+            for ready in spoken:
                 index = next(i for i, pipe in busy.items() if pipe is ready)
+                silent_s[index] = 0.0
                 try:
                     message = busy[index].recv()
                 except (EOFError, OSError) as error:
@@ -216,10 +228,17 @@ class Crew:
                     busy[index] = self._pipes[index]
                     continue
                 if message[0] == "error":
-                    raise WorkerError(f"self-play worker {index} failed:\n{message[1]}")
+                    raise WorkerError(f"self-play worker {index} failed: {message[1]}")
+                if message[0] == "alive":
+                    continue
                 yield index, message
                 if message[0] != "progress":
                     del busy[index]
+            for index in busy:
+                if self._silence_s and silent_s[index] > self._silence_s:
+                    self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
+                    silent_s[index] = 0.0
+                    self._processes[index].kill()  # its pipe closes, and the next look starts it again
 
     def close(self) -> None:
         """Stop the workers; those that do not listen are killed."""

@@ -60,8 +60,9 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
     """Obey orders until told to stop or the pipe closes.
 
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
-    seconds, session). Answers are ("progress", games, positions), ("done", counters, elapsed_s, cpu_s),
-    ("arena", result), ("raw", evaluations a second, and a CPU second) and ("error", text).
+    seconds, session). While it works it says ("progress", games, positions) or ("alive",) once a second, so
+    that silence means that it hangs. Answers are ("done", counters, elapsed_s, cpu_s), ("arena", result),
+    ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
         connection: this end of the pipe.
@@ -74,9 +75,12 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
         _Worker(connection, run_dir, options).obey()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
+    except OSError as error:  # a full disk and the like: its message names the file
+        with contextlib.suppress(OSError):
+            connection.send(("error", str(error)))
     except Exception:
         with contextlib.suppress(OSError):
-            connection.send(("error", traceback.format_exc()))
+            connection.send(("error", f"\n{traceback.format_exc()}"))
 
 
 class _Worker:
@@ -95,7 +99,9 @@ class _Worker:
             if order[0] == "play":
                 self._self_play(*order[1:])
             elif order[0] == "raw":
-                self._connection.send(("raw", *_raw_speed(*order[1:], self._options["device"])))
+                net, size, rows, seconds, session = order[1:]
+                speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
+                self._connection.send(("raw", *speed))
             elif order[0] == "arena":
                 from training.measure.arena import play_arena
 
@@ -103,7 +109,14 @@ class _Worker:
                 self._connection.send(("arena", result))
 
     def _interrupted(self) -> bool:
-        """Look for a stop order; called between batches."""
+        """Say that this worker is alive, and look for a stop order; called between batches."""
+        now_s = time.monotonic()
+        if now_s >= self._next_report_s:
+            self._next_report_s = now_s + REPORT_S
+            self._connection.send(("alive",))
+        return self._told_to_stop()
+
+    def _told_to_stop(self) -> bool:
         if not self._stopped and self._connection.poll():
             self._stopped = self._connection.recv()[0] == "stop"
         return self._stopped
@@ -129,7 +142,7 @@ class _Worker:
             if now_s >= self._next_report_s:
                 self._next_report_s = now_s + REPORT_S
                 self._connection.send(("progress", len(games), positions_done))
-                return self._interrupted()
+                return self._told_to_stop()
             return self._stopped
 
         self._play.on_record = keep

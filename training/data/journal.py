@@ -1,16 +1,24 @@
-"""Journals: finished games that are not in a shard yet, kept so that a killed worker loses none of them."""
+"""Journals: finished games that are not in a shard yet, kept so that a killed worker loses none of them.
+
+A journal is 8 bytes b"TNGJRNL2", then for each game 4 bytes of length, little endian, and a shard of that one
+game (`training.data.shards`), so reading one can do no more than reading a shard can.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import struct
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from training.data.records import GameRecord
-from training.data.shards import SUFFIX, write_shard
+from training.data.shards import SUFFIX, RecordError, decode, encode, write_shard
+from training.files.atomic import naming
+
+_MAGIC = b"TNGJRNL2"
+_LENGTH = struct.Struct("<I")
+_MAX_GAME = 1 << 20  # derived: 484 positions of 400 bytes, five times over
 
 
 class Journal:
@@ -21,48 +29,77 @@ class Journal:
         self._file = open(path, "ab")  # noqa: SIM115
 
     def add(self, game: GameRecord) -> None:
-        """Append a game; it survives the process from here on."""
-        data = pickle.dumps(game, protocol=pickle.HIGHEST_PROTOCOL)
-        self._file.write(struct.pack("<II", len(data), zlib.crc32(data)) + data)
-        self._file.flush()
+        """Append a game; it survives the process from here on.
 
-    def clear(self) -> None:
-        """Forget the games, which stand in a shard now."""
-        self._file.truncate(0)
-        self._file.seek(0)
+        Raises:
+            OSError: disk full; it names the file.
+        """
+        data = encode([game], preset=0)
+        start = b"" if self._file.tell() else _MAGIC
+        with naming(self._path):
+            self._file.write(start + _LENGTH.pack(len(data)) + data)
+            self._file.flush()
 
     def close(self) -> None:
-        """Close and remove the file."""
+        """Close and remove the file; its games stand in a shard now."""
         self._file.close()
         with contextlib.suppress(OSError):
             os.unlink(self._path)
 
 
-def read_journal(path: Path) -> list[GameRecord]:
-    """Return the whole games of a journal; what a kill cut off at its end is left out."""
-    data, games, at = path.read_bytes(), [], 0
-    while at + 8 <= len(data):
-        size, checksum = struct.unpack_from("<II", data, at)
-        body = data[at + 8 : at + 8 + size]
-        if len(body) < size or zlib.crc32(body) != checksum:
-            break
-        games.append(pickle.loads(body))
-        at += 8 + size
+def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[GameRecord]:
+    """Return the whole games of a journal; what a kill cut off at its end is left out.
+
+    Args:
+        path: of the journal.
+        on_damage: called once if there is something else than that: games behind it are not read.
+    """
+    games: list[GameRecord] = []
+    with open(path, "rb") as f:
+        start = f.read(len(_MAGIC))
+        if start != _MAGIC:
+            if not _MAGIC.startswith(start):
+                on_damage(RecordError(f"{path}: not a journal of this version"))
+            return games
+        while len(head := f.read(_LENGTH.size)) == _LENGTH.size:
+            (size,) = _LENGTH.unpack(head)
+            if size > _MAX_GAME:
+                on_damage(RecordError(f"{path}: damaged behind {len(games)} games"))
+                break
+            data = f.read(size)
+            if len(data) < size:
+                break
+            try:
+                games += decode(data, path)
+            except RecordError as error:
+                on_damage(error)
+                break
     return games
 
 
-def recover_journals(records: Path) -> int:
+def recover_journals(records: Path, report: Callable[[str], None]) -> int:
     """Turn journals that a killed run left behind into shards; return the number of games saved."""
-    return sum(len(recover_journal(path)) for path in sorted(records.glob("*.journal")))
+    return sum(len(recover_journal(path, report)) for path in sorted(records.glob("*.journal")))
 
 
-def recover_journal(path: Path) -> list[GameRecord]:
-    """Turn the journal of a killed worker into a shard and return the games saved."""
+def recover_journal(path: Path, report: Callable[[str], None]) -> list[GameRecord]:
+    """Turn the journal of a killed worker into a shard and return the games saved.
+
+    Args:
+        path: of the journal. It is removed; a damaged one is put aside as `NAME.journal.damaged`.
+        report: gets a line about a damaged one.
+    """
+    damage: list[RecordError] = []
     # A kill between writing the shard and removing the journal leaves both.
-    games = [] if path.with_suffix(SUFFIX).exists() else read_journal(path)
+    games = [] if path.with_suffix(SUFFIX).exists() else read_journal(path, damage.append)
     if games:
         write_shard(path.with_name(f"{path.stem}-recovered{SUFFIX}"), games)
-    path.unlink()
+    if damage:
+        aside = path.with_name(f"{path.name}.damaged")
+        os.replace(path, aside)
+        report(f"{damage[0]}; {len(games)} games saved, the file is kept as {aside.name}")
+    else:
+        path.unlink()
     return games
 
 

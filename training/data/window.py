@@ -20,7 +20,7 @@ from engine.rules._board import Board
 from engine.rules.geometry import symmetries as symmetries_of
 from training.data.augment import destinations
 from training.data.records import Flag, GameRecord
-from training.data.shards import RecordError, list_shards, read_shards
+from training.data.shards import NAME, RecordError, list_shards, read_shards
 from training.settings.schema import LearnerConfig
 
 Size = tuple[int, int]
@@ -203,11 +203,17 @@ class Window:
         }
 
     def restore(self, state: dict[str, object], folder: Path) -> None:
-        """Read the same shards again. Missing or damaged ones are reported and left out."""
+        """Read the same shards again. Missing or damaged ones are reported and left out.
+
+        Raises:
+            ValueError: the name of a shard is that of a file elsewhere.
+        """
         sizes: list[tuple[int, int, int, list[str]]] = state["sizes"]  # type: ignore[assignment]
         wanted: dict[str, list[Size]] = {}
         for w, h, _, names in sizes:
             for name in names:
+                if not NAME.fullmatch(name):
+                    raise ValueError(f"{name!r:.80} cannot be a shard of the window")
                 wanted.setdefault(name, []).append((w, h))
         self._sizes = {(w, h): _SizeWindow(seen=seen) for w, h, seen, _ in sizes}
         self._known = set(state["known"])  # type: ignore[call-overload]

@@ -13,9 +13,9 @@ Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H * W.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from training.export.card import Origin, card_text
 from training.export.graph import build
 from training.export.quantise import calibrate, calibrate_lines, usual_pool
+from training.files.atomic import naming, replacing, write_atomically
 from training.net.network import Network
 
 Planes = npt.NDArray[np.float32]
@@ -137,16 +138,17 @@ def export_net(
     usual = usual_pool(model, fit) if lines else None
     margin = MARGIN if lines else 0
     paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
-    temporary = {p: path.with_name(f".{path.name}.{os.getpid()}.tmp") for p, path in paths.items()}
+    with contextlib.ExitStack() as stack:
+        temporary = {p: stack.enter_context(replacing(path)) for p, path in paths.items()}
 
-    def write() -> dict[str, float]:
-        for precision, path in temporary.items():
-            metadata = _metadata(model, net_id, precision, margin, origin)
-            built = build(model, metadata, quantisation if precision == "int8" else None, levels, usual)
-            path.write_bytes(built.SerializeToString())
-        return compare(model, temporary["fp32"], temporary.get("int8"), held)
+        def write() -> dict[str, float]:
+            for precision, path in temporary.items():
+                metadata = _metadata(model, net_id, precision, margin, origin)
+                built = build(model, metadata, quantisation if precision == "int8" else None, levels, usual)
+                with naming(paths[precision]):
+                    path.write_bytes(built.SerializeToString())
+            return compare(model, temporary["fp32"], temporary.get("int8"), held)
 
-    try:
         differences = write()
         if margin and _excesses(differences, tolerances, "window"):
             margin = 0  # nor does every net bear a window
@@ -157,14 +159,9 @@ def export_net(
         excesses = _excesses(differences, tolerances)
         if excesses:
             raise ExportError("export refused: " + "; ".join(excesses))
-        for precision, path in temporary.items():
-            os.replace(path, paths[precision])
-    finally:
-        for path in temporary.values():
-            path.unlink(missing_ok=True)
     card = folder / f"{name}.md"
     bits = 16 if levels is None else 8
-    card.write_text(card_text(model, name, net_id, origin, differences, bits, margin), encoding="utf-8")
+    write_atomically(card, card_text(model, name, net_id, origin, differences, bits, margin).encode())
     return Exported(paths["fp32"], paths.get("int8"), card, net_id, differences)
 
 

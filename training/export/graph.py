@@ -22,9 +22,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from engine.encoding import N_PLANES
 from engine.evaluator.lines import WEIGHT_PREFIX
-from training.export.quantise import LineLevels, Quantisation
+from training.export.quantise import LineLevels, Quantisation, as_numpy
 from training.net.line_stem import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
-from training.net.network import REFERENCE_AREA, Block, Network
+from training.net.network import REFERENCE_AREA, Network
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
 IR_VERSION = 10
@@ -40,11 +40,11 @@ class _Graph:
         self.initialisers: list[onnx.TensorProto] = []
         self.quantisation = quantisation
 
-    def constant(self, name: str, value: npt.NDArray[np.generic]) -> str:
+    def constant(self, name: str, value: npt.NDArray[np.generic] | np.generic) -> str:
         self.initialisers.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
-    def node(self, kind: str, inputs: list[str], output: str, **attributes: object) -> str:
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
@@ -119,7 +119,7 @@ def _line_stem(g: _Graph, stem: LineStem) -> str:
     codes = g.node("Conv", [board, g.constant("codes.weight", taps)], "codes")
     codes = g.node("Cast", [codes], "codes.int", to=TensorProto.INT64)
     sides = g.node("Gather", [g.constant("sides.of_code", side_of_code()), codes], "sides", axis=0)
-    vectors = g.constant("lines.sides", _numpy(stem.sides()))
+    vectors = g.constant("lines.sides", as_numpy(stem.sides()))
     rows = g.node("Gather", [vectors, sides], "sides.rows", axis=0)
     # [B, 2 x 4, H, W, E] -> [B, 4, 2, H, W, E], summed over the two halves
     shape = np.array([0, len(DIRECTIONS), 2, -1, stem.middle.in_features], np.int64)
@@ -127,15 +127,15 @@ def _line_stem(g: _Graph, stem: LineStem) -> str:
     axis = g.constant("halves.axis", np.array([2], np.int64))
     rows = g.node("ReduceSum", [rows, axis], "pairs", keepdims=0)
     rows = g.node("Relu", [rows], "pairs.relu")
-    rows = g.node("MatMul", [rows, g.constant("lines.middle", _numpy(stem.middle.weight).T)], "middle")
-    rows = g.node("Add", [rows, g.constant("lines.middle_bias", _numpy(stem.middle.bias))], "middle.biased")
+    rows = g.node("MatMul", [rows, g.constant("lines.middle", as_numpy(stem.middle.weight).T)], "middle")
+    rows = g.node("Add", [rows, g.constant("lines.middle_bias", as_numpy(stem.middle.bias))], "middle.biased")
     rows = g.node("Relu", [rows], "middle.relu")
     rows = g.node("MatMul", [rows, g.constant("lines.out", _line_out(stem))], "lines")
     axis = g.constant("lines.axis", np.array([1], np.int64))
     x = g.node("ReduceSum", [rows, axis], "lines.sum", keepdims=0)
     x = g.node("Transpose", [x], "lines.columns", perm=[0, 2, 1])
-    weight = g.constant("plane_weight", _numpy(stem.planes.weight))
-    bias = g.constant("bias", _numpy(stem.folded()[1]))
+    weight = g.constant("plane_weight", as_numpy(stem.planes.weight))
+    bias = g.constant("bias", as_numpy(stem.folded()[1]))
     planes = g.node("Conv", ["planes", weight, bias], "points")
     x = g.node("Reshape", [x, g.node("Shape", [planes], "points.shape")], "lines.board")
     return g.node("Relu", [g.node("Add", [x, planes], "stem.sum")], "trunk0")
@@ -143,48 +143,44 @@ def _line_stem(g: _Graph, stem: LineStem) -> str:
 
 def _line_out(stem: LineStem) -> Array:
     """Return the last layer of the table [E, D] with the normalisation folded in."""
-    return _numpy(stem.out.weight * stem.folded()[0][:, None]).T
+    return as_numpy(stem.out.weight * stem.folded()[0][:, None]).T
 
 
 def line_weights(model: Network) -> dict[str, Array]:
     """Return the weights of a line net as the engine's kernel takes them (`engine.evaluator.lines`)."""
     stem = model.stem
     assert isinstance(stem, LineStem)
-    folded = [(b.first.folded(), b.second.folded()) for b in model.blocks if isinstance(b, Block)]
+    folded = [(b.first.folded(), b.second.folded()) for b in model.residual]
     c = model.config.channels
 
     def stacked(arrays: list[Array], *shape: int) -> Array:
         return np.stack(arrays) if arrays else np.zeros((0, *shape), np.float32)
 
     out = {
-        "sides": _numpy(stem.sides()),
-        "middle": _numpy(stem.middle.weight).T,
-        "middle_bias": _numpy(stem.middle.bias),
+        "sides": as_numpy(stem.sides()),
+        "middle": as_numpy(stem.middle.weight).T,
+        "middle_bias": as_numpy(stem.middle.bias),
         "out": _line_out(stem),
-        "plane_weight": _numpy(stem.planes.weight)[:, :, 0, 0].T,
-        "bias": _numpy(stem.folded()[1]),
-        "dw": stacked([_numpy(first[0]).reshape(c, 9).T for first, _ in folded], 9, c),
-        "dw_bias": stacked([_numpy(first[1]) for first, _ in folded], c),
-        "pw": stacked([_numpy(second[0])[:, :, 0, 0].T for _, second in folded], c, c),
-        "pw_bias": stacked([_numpy(second[1]) for _, second in folded], c),
-        "policy_in": _numpy(model.policy_in.weight)[:, :, 0, 0].T,
-        "policy_bias": _numpy(model.policy_in.bias),
-        "policy_out": _numpy(model.policy_out.weight)[0, :, 0, 0],
-        "value_in": _numpy(model.value_in.weight)[:, :, 0, 0].T,
-        "value_bias": _numpy(model.value_in.bias),
-        "hidden_w": _numpy(model.value_hidden.weight).T,
-        "hidden_b": _numpy(model.value_hidden.bias),
-        "out_w": _numpy(model.value_out.weight).T,
-        "out_b": _numpy(model.value_out.bias),
+        "plane_weight": as_numpy(stem.planes.weight)[:, :, 0, 0].T,
+        "bias": as_numpy(stem.folded()[1]),
+        "dw": stacked([as_numpy(first[0]).reshape(c, 9).T for first, _ in folded], 9, c),
+        "dw_bias": stacked([as_numpy(first[1]) for first, _ in folded], c),
+        "pw": stacked([as_numpy(second[0])[:, :, 0, 0].T for _, second in folded], c, c),
+        "pw_bias": stacked([as_numpy(second[1]) for _, second in folded], c),
+        "policy_in": as_numpy(model.policy_in.weight)[:, :, 0, 0].T,
+        "policy_bias": as_numpy(model.policy_in.bias),
+        "policy_out": as_numpy(model.policy_out.weight)[0, :, 0, 0],
+        "value_in": as_numpy(model.value_in.weight)[:, :, 0, 0].T,
+        "value_bias": as_numpy(model.value_in.bias),
+        "hidden_w": as_numpy(model.value_hidden.weight).T,
+        "hidden_b": as_numpy(model.value_hidden.bias),
+        "out_w": as_numpy(model.value_out.weight).T,
+        "out_b": as_numpy(model.value_out.bias),
     }
-    pooled = [b.pool for b in model.blocks if isinstance(b, Block) and b.pool is not None]
-    out["pool_weight"] = _numpy(pooled[0].weight).T if pooled else np.zeros((3 * c, c), np.float32)
-    out["pool_bias"] = _numpy(pooled[0].bias) if pooled else np.zeros(c, np.float32)
+    pooled = [b.pool for b in model.residual if b.pool is not None]
+    out["pool_weight"] = as_numpy(pooled[0].weight).T if pooled else np.zeros((3 * c, c), np.float32)
+    out["pool_bias"] = as_numpy(pooled[0].bias) if pooled else np.zeros(c, np.float32)
     return {name: np.ascontiguousarray(value) for name, value in out.items()}
-
-
-def _numpy(tensor: object) -> Array:
-    return tensor.detach().float().cpu().numpy()  # type: ignore[attr-defined,no-any-return]
 
 
 def build(
@@ -208,42 +204,41 @@ def build(
         x = _line_stem(g, model.stem)
     else:
         x = g.quantised("planes", "input")
-        x = g.convolution(x, "stem", _numpy(model.stem.weight), _numpy(model.stem.bias), "input")
+        x = g.convolution(x, "stem", as_numpy(model.stem.weight), as_numpy(model.stem.bias), "input")
         x = g.quantised(x, "trunk0", relu=True)
-    for i, block in enumerate(model.blocks):
-        y = g.convolution(
-            x, f"b{i}.first", *map(_numpy, block.first.folded()), f"trunk{i}", block.first.conv.groups
-        )
+    for i, block in enumerate(model.residual):
+        weight, bias = map(as_numpy, block.first.folded())
+        y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", block.first.conv.groups)
         if block.pool is not None:
             y = g.quantised(y, f"b{i}.before_pool")
-            bias = g.dense(
+            column = g.dense(
                 g.pooled(x, f"b{i}"),
                 f"b{i}.bias",
-                _pool_weights(_numpy(block.pool.weight)),
-                _numpy(block.pool.bias),
+                _pool_weights(as_numpy(block.pool.weight)),
+                as_numpy(block.pool.bias),
             )
             shape = g.constant(f"b{i}.shape", np.array([0, -1, 1, 1], np.int64))
-            bias = g.quantised(g.node("Reshape", [bias, shape], f"b{i}.column"), f"b{i}.pool_bias")
-            y = g.node("Add", [y, bias], f"b{i}.biased")
+            column = g.quantised(g.node("Reshape", [column, shape], f"b{i}.column"), f"b{i}.pool_bias")
+            y = g.node("Add", [y, column], f"b{i}.biased")
         y = g.quantised(y, f"b{i}.middle", relu=True)
-        y = g.convolution(y, f"b{i}.second", *map(_numpy, block.second.folded()), f"b{i}.middle")
+        weight, bias = map(as_numpy, block.second.folded())
+        y = g.convolution(y, f"b{i}.second", weight, bias, f"b{i}.middle")
         y = g.quantised(y, f"b{i}.branch")
         x = g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True)
     last = f"trunk{len(model.blocks)}"
-    p = g.convolution(x, "policy_in", _numpy(model.policy_in.weight), _numpy(model.policy_in.bias), last)
+    p = g.convolution(x, "policy_in", as_numpy(model.policy_in.weight), as_numpy(model.policy_in.bias), last)
     p = g.quantised(p, "policy_hidden", relu=True)
     # The last, fp32 1x1 convolution as a product with one column: no change of layout for a single channel.
     p = g.node("Transpose", [p], "policy_rows", perm=[0, 2, 3, 1])
-    column = g.constant("policy_out.weight", _numpy(model.policy_out.weight)[0].reshape(-1, 1))
+    column = g.constant("policy_out.weight", as_numpy(model.policy_out.weight)[0].reshape(-1, 1))
     p = g.node("MatMul", [p, column], "policy_column")
     g.node("Reshape", [p, g.constant("flat", np.array([0, -1], np.int64))], "policy")
-    v = g.convolution(x, "value_in", _numpy(model.value_in.weight), _numpy(model.value_in.bias), last)
+    v = g.convolution(x, "value_in", as_numpy(model.value_in.weight), as_numpy(model.value_in.bias), last)
     v = g.pooled(g.quantised(v, "value_board", relu=True), "value")
-    v = g.dense(
-        v, "value_hidden", _pool_weights(_numpy(model.value_hidden.weight)), _numpy(model.value_hidden.bias)
-    )
+    hidden = model.value_hidden
+    v = g.dense(v, "value_hidden", _pool_weights(as_numpy(hidden.weight)), as_numpy(hidden.bias))
     v = g.node("Relu", [v], "value_hidden.relu")
-    g.dense(v, "wdl", _numpy(model.value_out.weight), _numpy(model.value_out.bias))
+    g.dense(v, "wdl", as_numpy(model.value_out.weight), as_numpy(model.value_out.bias))
     outputs = [
         helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", "A"]),
         helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),

@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from training.net.network import Block, Network
+from training.net.network import Network
 
 Array = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float64]
@@ -114,19 +114,23 @@ class LineLevels:
 def convolutions(model: Network) -> dict[str, tuple[torch.nn.Conv2d, Array, Array, str]]:
     """Return each convolution that runs in integers: its module, folded weight and bias, its input's name."""
     last = f"trunk{len(model.blocks)}"
-    out = {"stem": (model.stem, _numpy(model.stem.weight), _numpy(model.stem.bias), "input")}
-    for i, block in enumerate(model.blocks):
-        assert isinstance(block, Block)
-        out[f"b{i}.first"] = (block.first.conv, *map(_numpy, block.first.folded()), f"trunk{i}")
-        out[f"b{i}.second"] = (block.second.conv, *map(_numpy, block.second.folded()), f"b{i}.middle")
-    for name in ("policy_in", "value_in"):
-        layer = getattr(model, name)
-        out[name] = (layer, _numpy(layer.weight), _numpy(layer.bias), last)
+    assert isinstance(model.stem, torch.nn.Conv2d)
+    out = {"stem": (model.stem, as_numpy(model.stem.weight), as_numpy(model.stem.bias), "input")}
+    for i, block in enumerate(model.residual):
+        weight, bias = map(as_numpy, block.first.folded())
+        out[f"b{i}.first"] = (block.first.conv, weight, bias, f"trunk{i}")
+        weight, bias = map(as_numpy, block.second.folded())
+        out[f"b{i}.second"] = (block.second.conv, weight, bias, f"b{i}.middle")
+    for name, layer in (("policy_in", model.policy_in), ("value_in", model.value_in)):
+        out[name] = (layer, as_numpy(layer.weight), as_numpy(layer.bias), last)
     return out
 
 
-def _numpy(tensor: object) -> Array:
-    return tensor.detach().float().cpu().numpy()  # type: ignore[attr-defined,no-any-return]
+def as_numpy(tensor: Tensor | None) -> Array:
+    """Return the values of a tensor that is there, float32."""
+    assert tensor is not None
+    values: Array = tensor.detach().float().cpu().numpy()
+    return values
 
 
 class _Histogram:
@@ -176,12 +180,12 @@ class _Moments:
 
 
 def round_convolution(
-    weight: Array, bias: Array, moments: Matrix, levels: int, scale: Matrix | None = None
+    weight: Array | Matrix, bias: Array, moments: Matrix, levels: int, scale: Matrix | None = None
 ) -> Rounded:
     """Round a convolution so that its outputs change least on the inputs that `moments` describe.
 
     Args:
-        weight: float32 [O, C, k, k].
+        weight: float32 or float64 [O, C, k, k].
         bias: float32 [O].
         moments: sums of products of its inputs and a constant 1, [K + 1, K + 1].
         levels: weights become whole numbers from -levels to levels, times a scale an output channel.
@@ -218,7 +222,8 @@ def lane_load(levels: Matrix) -> Matrix:
     """
     pairs = levels.reshape(len(levels), -1, 2, 2)
     loads = [np.maximum(sign * pairs, 0).sum(axis=(1, 3)).max(axis=1) for sign in (1, -1)]
-    return np.maximum(*loads)
+    most: Matrix = np.maximum(*loads)
+    return most
 
 
 def _channel_units(values: Array) -> Array:
@@ -231,7 +236,8 @@ def _channel_units(values: Array) -> Array:
         error = ((level * unit - values) ** 2).mean(axis=0)
         better = error < least
         best[better], least[better] = unit[better], error[better]
-    return best.astype(np.float32)
+    units: Array = best.astype(np.float32)
+    return units
 
 
 def round_product(weight: Array, bias: Array, values: Array) -> Levels:
@@ -273,7 +279,7 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     """
     if not batches:
         raise ValueError("no positions to calibrate on")
-    blocks = [block for block in model.blocks if isinstance(block, Block)]
+    blocks = model.residual
     seen: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
 
     def watch(k: int) -> Callable[[object, tuple[Tensor, ...]], None]:
@@ -283,8 +289,11 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     _run(model, batches, [layer.register_forward_pre_hook(watch(k)) for k, layer in enumerate(layers)])
     heads = (model.policy_in, model.value_in)
     products = [
-        *(tuple(_numpy(a) for a in block.second.folded()) for block in blocks),
-        tuple(np.concatenate([_numpy(getattr(head, part)) for head in heads]) for part in ("weight", "bias")),
+        *(tuple(as_numpy(a) for a in block.second.folded()) for block in blocks),
+        (
+            np.concatenate([as_numpy(head.weight) for head in heads]),
+            np.concatenate([as_numpy(head.bias) for head in heads]),
+        ),
     ]
     found = []
     for (weight, bias), chunks in zip(products, seen, strict=True):
@@ -311,7 +320,7 @@ def usual_pool(model: Network, batches: Sequence[Array]) -> Array | None:
     if not batches:
         raise ValueError("no positions to take a mean of")
     seen: list[Array] = []
-    pools = [block.pool for block in model.blocks if isinstance(block, Block) and block.pool is not None]
+    pools = [block.pool for block in model.residual if block.pool is not None]
     handles = [pool.register_forward_hook(lambda m, i, o: seen.append(o.numpy())) for pool in pools]
     _run(model, batches, handles)
     return np.concatenate(seen).mean(axis=0) if seen else None
@@ -339,8 +348,7 @@ def calibrate(model: Network, batches: Sequence[Array]) -> Quantisation:
         model.policy_out.register_forward_pre_hook(lambda m, i: note("policy_hidden", i[0])),
         model.value_in.register_forward_hook(lambda m, i, o: note("value_board", F.relu(o))),
     ]
-    for k, block in enumerate(model.blocks):
-        assert isinstance(block, Block)
+    for k, block in enumerate(model.residual):
         handles += [
             block.register_forward_hook(lambda m, i, o, k=k: note(f"trunk{k + 1}", o)),
             block.second.register_forward_pre_hook(lambda m, i, k=k: note(f"b{k}.middle", i[0])),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,21 @@ from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups
-from training.settings.schema import LearnerConfig, NetConfig
+from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import from_mapping, to_mapping
 
 _CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 16
+_HOPELESS = 3.0  # tuned: 16 positions a batch, rates of 1 to 1e20 pass it at once, 0.05 does not come near
 _KL_LIMITS = (0.1, 10.0)  # protocol: the field's limits of the KL-adaptive multiplier
+
+
+class SpoiltError(FloatingPointError):
+    """Learning has spoilt the weights; the message says when and at what rate."""
+
+
+def loss_of_nothing(config: LossConfig, points: int) -> float:
+    """Return the loss of a net that holds every one of `points` moves and every result for equally likely."""
+    return (1 + config.reply + config.soft) * math.log(points) + config.value * math.log(3)
 
 
 class Learner:
@@ -133,20 +143,25 @@ class Learner:
 
         Raises:
             ValueError: the window is empty.
-            FloatingPointError: the loss is not finite. On the CPU the weights are those before the batch;
-                on a GPU, which is not made to wait for every batch, they are spoilt: load the checkpoint.
+            SpoiltError: the loss is not finite, or three times that of a net that knows nothing. The weights
+                are of no use any more: load the checkpoint.
         """
         sums: dict[str, Tensor] = {}
-        rate = 0.0
+        rate, nothing = 0.0, 0.0
         for _ in range(batches):
             rate += self.learning_rate() / batches
-            for name, value in self._batch(self.window.draw(self._rng, self.config.batch)).items():
+            batch = self.window.draw(self._rng, self.config.batch)
+            nothing += loss_of_nothing(self.config.loss, batch.policy.shape[1]) / batches
+            for name, value in self._batch(batch).items():
                 sums[name] = sums[name] + value if name in sums else value
         means = dict(zip(sums, (torch.stack(list(sums.values())) / batches).tolist(), strict=True))
-        if not math.isfinite(means["loss"]):
-            raise FloatingPointError(f"loss is {means['loss']} before batch {self.batches}")
+        if not means["loss"] < _HOPELESS * nothing:
+            raise SpoiltError(f"{self._spoilt(means['loss'])}; a net that knows nothing has {nothing:.1f}")
         counters = {"batches": float(self.batches), "samples": float(self.samples)}
         return {**means, "lr": rate, "kl": self._kl, **counters}
+
+    def _spoilt(self, loss: float) -> str:
+        return f"the loss is {loss:.4g} at batch {self.batches} with learner.lr={self.config.lr:g}"
 
     def _autocast(self) -> contextlib.AbstractContextManager[None]:
         if not self._bf16:
@@ -174,8 +189,8 @@ class Learner:
             heads = self.model(planes)
         loss, parts = losses.compute(heads, planes, targets, c.loss)
         if self.device.type == "cpu" and not torch.isfinite(loss):
-            raise FloatingPointError(f"loss is {loss.item()} at batch {self.batches}")
-        loss.backward()
+            raise SpoiltError(self._spoilt(loss.item()))
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
         self.optimizer.step()
         self.batches += 1
@@ -200,9 +215,9 @@ class Learner:
         )  # the first weights soon forgotten
         for mean, value in zip(self.averaged.parameters(), self.model.parameters(), strict=True):
             mean.lerp_(value, 1 - decay)
-        for mean, value in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
-            if mean.is_floating_point():
-                mean.lerp_(value, 1 - decay)
+        for old, new in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
+            if old.is_floating_point():
+                old.lerp_(new, 1 - decay)
 
     @torch.no_grad()
     def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:
@@ -265,6 +280,7 @@ class Learner:
         """Write a checkpoint atomically and return its path.
 
         Raises:
+            checkpoint.CheckpointError: weights that are not finite; nothing was written.
             OSError: disk full; older checkpoints stay.
         """
         state = {
@@ -296,21 +312,34 @@ class Learner:
             return False
         path, state = found
         _check_features(path, state)
-        there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
+        with _plain_errors(path):
+            there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
         if there != self.config.net:
             raise checkpoint.CheckpointError(
                 f"{path}: holds a net {to_mapping(there)}, the settings ask for {to_mapping(self.config.net)}"
             )
-        self.model.load_state_dict(state["model"])
-        self.averaged.load_state_dict(state["averaged"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.window.restore(state["window"], self.records_dir)
-        self.batches, self.samples, self.progress = state["batches"], state["samples"], state["progress"]
-        self.spent = state.get("spent", self.samples)
-        self._rng.bit_generator.state = state["rng"]
-        self._multiplier, self._kl, probe = state["kl"]
-        self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)
+        with _plain_errors(path):
+            self.model.load_state_dict(state["model"])
+            self.averaged.load_state_dict(state["averaged"])
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.batches, self.samples = int(state["batches"]), int(state["samples"])
+            self.spent = int(state.get("spent", self.samples))
+            self.progress = None if state["progress"] is None else float(state["progress"])
+            self._rng.bit_generator.state = state["rng"]
+            multiplier, kl, probe = state["kl"]
+            self._multiplier, self._kl = float(multiplier), float(kl)
+            self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)
+            self.window.restore(state["window"], self.records_dir)
         return True
+
+
+@contextlib.contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    """Turn what wrong contents of a checkpoint raise into one kind of error that names the file."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RuntimeError) as error:
+        raise checkpoint.CheckpointError(f"{path}: contents damaged ({error})") from error
 
 
 def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
@@ -321,13 +350,14 @@ def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
     """
     state = checkpoint.read_checkpoint(path)
     _check_features(path, state)
-    model = Network(from_mapping(NetConfig, state["config"]["net"]))
-    model.load_state_dict(state["averaged"])
+    with _plain_errors(path):
+        model = Network(from_mapping(NetConfig, state["config"]["net"]))
+        model.load_state_dict(state["averaged"])
     return model.eval(), state
 
 
 def _check_features(path: Path, state: dict[str, Any]) -> None:
-    found = state["feature_version"]
+    found = state.get("feature_version")
     if found != FEATURE_VERSION:
         raise checkpoint.CheckpointError(
             f"{path}: made for feature version {found}, this program has {FEATURE_VERSION}"

@@ -19,7 +19,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from training.measure.managers import PLAIN, UNLIMITED_MS, Manager
+from engine.timing.budget import UNLIMITED_MS
+from training.measure.managers import PLAIN, Manager
 
 _MOVE = re.compile(r"\s*(-?\d+)\s*,\s*(-?\d+)\s*")
 END_GRACE_S = 0.7  # protocol: Piskvork's patience after END

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from training.files.foreign import ForeignFileError, is_list_of, is_number, read_table
 from training.measure.arena import ArenaPlayer, ArenaResult, ArenaSpec
 from training.measure.elo import Estimate, estimate, rate
 from training.settings.schema import EvaluationConfig
 
 ANCHOR = "uniform"
 """Player at Elo 0: even priors with the same solver and number of simulations."""
+EXPORT = re.compile(r"c[0-9]{6,9}")
+"""Name of an export of a run; its files have more behind a dot."""
+_PLAYER = re.compile(r"[a-z][a-z0-9]{0,15}(:[0-9]{1,9})?|[0-9]{1,2}")
+"""Name of a player of the scale (an export, a yardstick), or a size."""
 _BEATEN = 0.98
 _REPEATS = 2
 
@@ -113,7 +118,41 @@ def record(standings: Standings, planned: Planned, result: ArenaResult) -> dict[
 
 
 def read_standings(path: Path) -> Standings:
-    """Return the standings of a run, empty ones without a file."""
-    if not path.exists():
-        return Standings()
-    return Standings(**json.loads(path.read_text(encoding="utf-8")))
+    """Return the standings of a run, empty ones without a file.
+
+    Raises:
+        ForeignFileError: see `parse_standings`.
+    """
+    return parse_standings(read_table(path), path) if path.exists() else Standings()
+
+
+def is_export(value: object) -> bool:
+    """Return whether a value of JSON is the name of an export."""
+    return isinstance(value, str) and EXPORT.fullmatch(value) is not None
+
+
+def parse_standings(table: dict[str, Any], source: Path | str) -> Standings:
+    """Return the standings that a table holds.
+
+    Args:
+        table: as in `standings.json`.
+        source: of it, for messages.
+
+    Raises:
+        ForeignFileError: an unknown name, or a value that a run cannot have written.
+    """
+    unknown = sorted(set(table) - {"results", "yardsticks", "best"})
+    if unknown:
+        raise ForeignFileError(f"{source}: unknown entry {unknown[0]!r:.80}")
+    results, yardsticks, best = table.get("results", {}), table.get("yardsticks", {}), table.get("best", "")
+    if best != "" and not is_export(best):
+        raise ForeignFileError(f"{source}: best cannot be {best!r:.80}")
+    for name, entries in (("results", results), ("yardsticks", yardsticks)):
+        if not isinstance(entries, dict):
+            raise ForeignFileError(f"{source}: {name} is no table")
+        for key, values in entries.items():
+            parts = key.split("|")
+            fits = len(parts) == 2 and all(map(_PLAYER.fullmatch, parts)) and is_list_of(values, is_number)
+            if not fits or (name == "results" and not (len(values) == 2 and 0 <= values[0] <= values[1])):
+                raise ForeignFileError(f"{source}: {name} cannot hold {key!r:.80}: {values!r:.80}")
+    return Standings(results, yardsticks, best)

@@ -88,23 +88,26 @@ def report(
     scores: dict[tuple[int, int], Estimate],
     top_simulations: int,
 ) -> tuple[str, list[Level]]:
-    """Return the table of ratings as text, and suggested settings."""
+    """Return the table of ratings of the levels that played as text, and suggested settings."""
+    played = sorted({level for pair in scores for level in pair})
     ratings = rate(
         {(f"{high + 1}", f"{low + 1}"): (s.score * s.games, s.games) for (low, high), s in scores.items()},
-        anchor="1",
+        anchor=f"{played[0] + 1}",
         virtual_draws=VIRTUAL_DRAWS,
     )
     elos = [ratings.get(f"{i + 1}", (0.0, 0.0)) for i in range(len(levels))]
     lines = [
         "level  simulations  temperature  oversight  solver     Elo    +-   step  against the level below"
     ]
-    for i, (level, (elo, half)) in enumerate(zip(levels, elos, strict=True)):
-        step = f"{elo - elos[i - 1][0]:+5.0f}" if i else "     "
+    for i in played:
+        level, (elo, half) = levels[i], elos[i]
+        step = f"{elo - elos[i - 1][0]:+5.0f}" if i > played[0] else "     "
         below = str(scores[i - 1, i]) if (i - 1, i) in scores else ""
         lines.append(f"{_row(i, level)}  {elo:6.0f} {half:5.0f}  {step}  {below}".rstrip())
     suggested = suggest(levels, [elo for elo, _ in elos], top_simulations)
-    lines += ["", "suggested for even steps:"]
-    lines += [_row(i, level) for i, level in enumerate(suggested)]
+    if len(played) == len(levels):
+        lines += ["", "suggested for even steps:"]
+        lines += [_row(i, level) for i, level in enumerate(suggested)]
     return "\n".join(lines), suggested
 
 
@@ -157,8 +160,10 @@ def play_levels(
         processes: that play at a time.
     """
     with contextlib.ExitStack() as stack:
-        play = map
+        scores: Iterator[Estimate]
         if processes > 1:  # spawned, not forked: onnxruntime's threads do not survive a fork
             pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
-            play = stack.enter_context(pool).map
-        yield from zip(matches, play(_play, matches.values()), strict=True)
+            scores = stack.enter_context(pool).map(_play, matches.values())
+        else:
+            scores = map(_play, matches.values())
+        yield from zip(matches, scores, strict=True)

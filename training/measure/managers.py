@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-UNLIMITED_MS = 2_147_483_647
-"""`time_left` without a match clock (protocol)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Manager:

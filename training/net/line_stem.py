@@ -87,11 +87,12 @@ class LineStem(nn.Module):
         nn.init.normal_(self.side_in.weight, std=0.5)
         for layer in (self.side_out, self.middle):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        for layer in (self.side_in, self.side_out, self.middle):
-            nn.init.zeros_(layer.bias)
+        for bias in (self.side_in.bias, self.side_out.bias, self.middle.bias):
+            nn.init.zeros_(bias)
         nn.init.normal_(self.out.weight, std=0.5 / math.sqrt(hidden))
         nn.init.constant_(self.norm.weight, 0.3)
         nn.init.normal_(self.planes.weight, std=2.0 / math.sqrt(5 * 25))
+        assert self.planes.bias is not None
         nn.init.zeros_(self.planes.bias)
 
     def sides(self) -> Tensor:

@@ -59,10 +59,11 @@ class NormConv(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.norm.training or not torch.is_grad_enabled():
-            return self.norm(self.conv(x))  # type: ignore[no-any-return]
+            normalised: Tensor = self.norm(self.conv(x))
+            return normalised
         # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
         weight, bias = self.folded()
-        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=self.conv.groups)  # type: ignore[arg-type]
+        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=self.conv.groups)
 
 
 def pool(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -124,18 +125,23 @@ class Network(nn.Module):
         if isinstance(self.stem, nn.Conv2d):
             # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
             nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
+            assert self.stem.bias is not None
             nn.init.zeros_(self.stem.bias)
         for layer in (self.policy_in, self.value_in, self.value_hidden):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            assert layer.bias is not None
             nn.init.zeros_(layer.bias)
-        for layer, std in (
-            (self.policy_out, 0.01),
-            (self.value_out, 0.1),
-            *((b.pool, 0.01) for b in self.blocks if b.pool is not None),
-        ):
-            nn.init.normal_(layer.weight, std=std)
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+        outputs: list[tuple[nn.Conv2d | nn.Linear, float]] = [(self.policy_out, 0.01), (self.value_out, 0.1)]
+        outputs += [(block.pool, 0.01) for block in self.residual if block.pool is not None]
+        for output, std in outputs:
+            nn.init.normal_(output.weight, std=std)
+            if output.bias is not None:
+                nn.init.zeros_(output.bias)
+
+    @property
+    def residual(self) -> list[Block]:
+        """The residual blocks, in the order that a position passes them."""
+        return [block for block in self.blocks if isinstance(block, Block)]
 
     def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
         """Judge a batch.

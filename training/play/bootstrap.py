@@ -96,7 +96,7 @@ def winning_move(board: Board, solver: Solver | None, nodes: int) -> int | None:
     if fives or solver is None:
         return fives[0] if fives else None
     solution = solver.solve(board, "vcf", nodes=nodes)
-    return solution.line[0] if solution.verdict == Verdict.WIN else None
+    return solution.pv[0] if solution.verdict == Verdict.WIN else None
 
 
 def play_game(rng: random.Random, side: int, rule: int, solver: Solver | None, nodes: int = 0) -> GameRecord:
@@ -153,7 +153,7 @@ def play_shards(folder: Path, games: int, seed: int, nodes: int) -> int:
         if path in list_shards(folder):
             continue
         rng = random.Random(f"{seed}/{shard}")
-        records = []
+        records: list[GameRecord] = []
         while len(records) < GAMES_PER_SHARD:
             side = rng.choice(SIZES)
             rule = rng.choice((Rule.FREESTYLE, *Rule))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 UNIFORM = "uniform"
 """Name of the evaluator without a net: even priors, value 0."""
+_MAX_WEIGHTS = 1 << 30  # bytes of a file; derived: 250 million weights
 TACTICAL = "tactical"
 """Name of the evaluator with priors made by hand."""
 
@@ -75,19 +76,28 @@ class TorchEvaluator:
         Args:
             path: file of `save_weights`.
             device: of torch, e.g. "cuda".
+
+        Raises:
+            ValueError: the file holds no such weights; it is named.
         """
         import torch
 
+        from training.files.foreign import read_bounded
+        from training.net.archive import load_plain
         from training.net.network import Network
         from training.settings.schema import NetConfig
         from training.settings.values import from_mapping
 
         self._torch, self._device = torch, torch.device(device)
-        stored = torch.load(path, map_location="cpu", weights_only=True)
-        self.name = stored["net_id"]
-        network = Network(from_mapping(NetConfig, stored["config"]))
-        network.load_state_dict(stored["weights"])
-        self._network = network.to(self._device, memory_format=torch.channels_last).eval()
+        try:
+            stored = load_plain(read_bounded(path, _MAX_WEIGHTS))
+            self.name = str(stored["net_id"])
+            network = Network(from_mapping(NetConfig, stored["config"]))
+            network.load_state_dict(stored["weights"])
+        except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+            raise ValueError(f"{path}: no weights for self-play ({error})") from error
+        self._network = network.to(self._device).eval()
+        self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         for parameter in self._network.parameters():
             parameter.requires_grad_(False)
 

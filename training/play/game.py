@@ -169,7 +169,7 @@ class SelfPlayGame:
             if nodes:
                 solution = self._solver.solve(board, kind, nodes=nodes)
                 if solution.verdict == Verdict.WIN:
-                    tree.prove(PROVEN_WIN, solution.distance, solution.line[0])
+                    tree.prove(PROVEN_WIN, solution.distance, solution.pv[0])
                     self._proven(PROVEN_WIN)
                     return
         if self._builder is None and self._lopsided(tree.raw_wdl):

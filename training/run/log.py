@@ -6,12 +6,18 @@ import json
 import time
 from pathlib import Path
 
+from training.files.atomic import naming
+
+LOG_BYTES = 128 << 20
+"""Largest log that is read or packed (*derived*: three days of cycles of ten seconds)."""
+
 
 class RunLog:
     """Appends events to `log.jsonl` and their numbers to TensorBoard, where that is installed."""
 
     def __init__(self, run_dir: Path) -> None:
-        self._file = open(run_dir / "log.jsonl", "a", encoding="utf-8")  # noqa: SIM115
+        self._path = run_dir / "log.jsonl"
+        self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
@@ -22,8 +28,9 @@ class RunLog:
     def event(self, kind: str, **fields: object) -> None:
         """Write one event; numbers also become points of curves over cycles."""
         line = {"event": kind, "time": round(time.time(), 1), **fields}
-        self._file.write(json.dumps(line, default=float) + "\n")
-        self._file.flush()
+        with naming(self._path):
+            self._file.write(json.dumps(line, default=float) + "\n")
+            self._file.flush()
         cycle = fields.get("cycle")
         if self._board is None or not isinstance(cycle, int):
             return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from training.data.imports import import_shards
-from training.learn.checkpoint import list_checkpoints
+from training.learn.checkpoint import list_checkpoints, newest_good
 from training.run.state import is_over, read_state
 from training.settings.recipes import Recipe, earlier
 from training.settings.resolve import make_config, read_stored
@@ -38,18 +38,21 @@ class Plan:
     records: Sequence[Path] = ()
     records_positions: int = 0
 
-    def checkpoints(self) -> dict[Path, float]:
-        """Return the newest checkpoints of the runs in `weights`, and their shares.
+    def checkpoints(self, report: Callable[[str], None] = print) -> dict[Path, float]:
+        """Return the newest good checkpoints of the runs in `weights`, and their shares.
+
+        Args:
+            report: gets a line for each newer one that is damaged.
 
         Raises:
             ConfigError: a run has none.
         """
         found: dict[Path, float] = {}
         for folder, share in self.weights.items():
-            newest = list_checkpoints(folder / "checkpoints")
-            if not newest:
-                raise ConfigError(f"{folder}: no checkpoint there to begin with")
-            found[newest[-1]] = found.get(newest[-1], 0.0) + share
+            newest = newest_good(folder / "checkpoints", report)
+            if newest is None:
+                raise ConfigError(f"{folder}: no good checkpoint there to begin with")
+            found[newest[0]] = found.get(newest[0], 0.0) + share
         return found
 
     def take_records(self) -> int:

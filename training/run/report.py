@@ -6,7 +6,6 @@ Everything comes from the run directory (log, standings, records); the page need
 from __future__ import annotations
 
 import html
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,11 @@ import numpy as np
 from engine.rules.rule import Rule
 from training.data.records import DRAW, End
 from training.data.shards import RecordError, list_shards, read_shard
+from training.files.foreign import ForeignFileError, is_number, parse_table, read_bounded, read_table
 from training.measure.gate import read_standings
 from training.run.charts import Line, line_chart
+from training.run.log import LOG_BYTES
+from training.run.state import State, read_state
 
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:2em auto;padding:0 1em;color:#222}
@@ -34,14 +36,37 @@ _BINS = 24
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Return the events of a log; a line that a kill cut off is left out."""
+    """Return the events of a log; lines that a kill cut off or no run has written are left out.
+
+    Raises:
+        OSError: it cannot be read.
+        ForeignFileError: it is too large.
+    """
     out = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in read_bounded(path, LOG_BYTES).decode(errors="replace").splitlines():
         try:
-            out.append(json.loads(line))
-        except ValueError:
+            event = parse_table(line.encode(), path)
+        except ForeignFileError:
             continue
+        if is_number(event.get("time")) and _fits(event):
+            out.append(event)
     return out
+
+
+def _fits(event: dict[str, Any]) -> bool:
+    """Return whether an event has what the page asks of its kind."""
+    kind = event.get("event")
+    if kind == "match":
+        depth = event.get("depth")
+        return (
+            all(isinstance(event.get(name), str) for name in ("a", "b"))
+            and all(is_number(event.get(name)) for name in ("size", "score", "low", "high"))
+            and isinstance(depth, dict)
+            and all(map(is_number, depth.values()))
+        )
+    if kind == "ratings":
+        return isinstance(event.get("net"), str)
+    return isinstance(kind, str) and (kind != "play" or is_number(event.get("games", 0)))
 
 
 class _Clock:
@@ -68,6 +93,7 @@ def make_report(run_dir: Path) -> str:
 
     Raises:
         OSError: no log in the run directory.
+        ForeignFileError: a file of the run holds what no run has written.
     """
     events = read_log(run_dir / "log.jsonl")
     clock = _Clock(events)
@@ -89,7 +115,9 @@ def _curve(
     events: Sequence[dict[str, Any]], clock: _Clock, kind: str, key: str, name: str | None = None
 ) -> Line:
     points = [
-        (clock.hours(i), float(e[key])) for i, e in enumerate(events) if e["event"] == kind and key in e
+        (clock.hours(i), float(e[key]))
+        for i, e in enumerate(events)
+        if e["event"] == kind and is_number(e.get(key))
     ]
     return Line(name or key.replace("_", " "), points)
 
@@ -200,18 +228,18 @@ def _binned(points: Sequence[tuple[int, float]], last: int) -> list[tuple[float,
 
 
 def _summary(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> str:
-    state_path = run_dir / "state.json"
-    state = json.loads(state_path.read_text(encoding="utf-8")) if state_path.exists() else {}
+    state = read_state(run_dir) or State()
     best_path = run_dir / "best.json"
-    best = json.loads(best_path.read_text(encoding="utf-8")) if best_path.exists() else {}
+    best = read_table(best_path) if best_path.exists() else {}
     parts = [
-        f"{state.get('games', 0):,} games",
-        f"{state.get('positions', 0):,} positions",
-        f"{state.get('cycle', 0)} cycles",
+        f"{state.games:,} games",
+        f"{state.positions:,} positions",
+        f"{state.cycle} cycles",
         f"{clock.hours(-1) if events else 0:.2f} hours",
     ]
-    if best:
-        parts.append(f"best net {best['net']}, Elo {best['elo']:+.0f} +- {best['elo_half_width']:.0f}")
+    if best and all(is_number(best.get(name)) for name in ("elo", "elo_half_width")):
+        elo = f"Elo {best['elo']:+.0f} +- {best['elo_half_width']:.0f}"
+        parts.append(f"best net {best.get('net')!s:.80}, {elo}")
     refused = sum(event["event"] == "refused" for event in events)
     if refused:
         parts.append(f"{refused} exports refused")

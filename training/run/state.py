@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from training.files.foreign import ForeignFileError, is_count, is_list_of, is_number, read_table
+from training.measure.gate import EXPORT, is_export
 from training.play.evaluators import UNIFORM
 from training.settings.schema import RunConfig
+
+_NET = re.compile(rf"{UNIFORM}|{EXPORT.pattern}\.(fp32\.onnx|int8\.onnx|pt)")
+_MAX_SPOILT = 2000  # characters
 
 
 @dataclass(slots=True)
 class State:
-    """What a run remembers besides weights and records."""
+    """What a run remembers besides weights and records.
+
+    Attributes:
+        cycle: number of the newest one.
+        games, positions: of self-play in this run.
+        elapsed_s, measured_s: seconds of training, all parts together: so far, at the last measurement.
+        net: file in `nets` that self-play uses, or `uniform`.
+        pretrained: whether learning from given records is over.
+        measured: exports that were measured, oldest first.
+        spoilt: why the last part ended, if learning had spoilt the weights; else empty.
+    """
 
     cycle: int = 0
     games: int = 0
@@ -22,12 +39,48 @@ class State:
     net: str = UNIFORM
     pretrained: bool = False
     measured: list[str] = field(default_factory=list)
+    spoilt: str = ""
+
+
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
+    "cycle": is_count,
+    "games": is_count,
+    "positions": is_count,
+    "elapsed_s": lambda value: is_number(value) and value >= 0,
+    "measured_s": lambda value: is_number(value) and value >= 0,
+    "net": lambda value: isinstance(value, str) and _NET.fullmatch(value) is not None,
+    "pretrained": lambda value: isinstance(value, bool),
+    "measured": lambda value: is_list_of(value, is_export),
+    "spoilt": lambda value: isinstance(value, str) and len(value) <= _MAX_SPOILT,
+}
+
+
+def parse_state(table: dict[str, Any], source: Path | str) -> State:
+    """Return the state that a table holds.
+
+    Args:
+        table: as in `state.json`.
+        source: of it, for messages.
+
+    Raises:
+        ForeignFileError: an unknown name, or a value that a run cannot have written.
+    """
+    for name, value in table.items():
+        if name not in _ALLOWED:
+            raise ForeignFileError(f"{source}: unknown entry {name!r:.80}")
+        if not _ALLOWED[name](value):
+            raise ForeignFileError(f"{source}: {name} cannot be {value!r:.80}")
+    return State(**table)
 
 
 def read_state(run_dir: Path) -> State | None:
-    """Return what a run remembers, None for a run without a past."""
+    """Return what a run remembers, None for a run without a past.
+
+    Raises:
+        ForeignFileError: see `parse_state`.
+    """
     path = run_dir / "state.json"
-    return State(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    return parse_state(read_table(path), path) if path.exists() else None
 
 
 def has_played_enough(config: RunConfig, positions: int, elapsed_s: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,12 @@ from typing import Any
 
 from engine.encoding import FEATURE_VERSION
 from training.files.atomic import write_atomically
+from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
+
+_SOURCE = re.compile(r"[\w][\w. +-]{0,200}")
+"""What a run was started with: the name of a preset or of a recipe's file, in no folder."""
 
 
 def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
@@ -84,11 +89,22 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
         ConfigError: the file is damaged, or the run belongs to another feature version.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        found, preset, config = data["feature_version"], data["preset"], data["config"]
+        data = read_bounded(path, JSON_LIMIT)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError) as error:
+    except ForeignFileError as error:
+        raise ConfigError(str(error)) from error
+    return parse_stored(data, path)
+
+
+def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    """Return preset and settings that the bytes of a run's `config.json` hold; see `read_stored`."""
+    try:
+        table = parse_table(data, path)
+        found, preset, config = table["feature_version"], table["preset"], table["config"]
+        if not _SOURCE.fullmatch(preset) or not isinstance(config, dict):
+            raise ValueError("no name of a preset or recipe, or no table of settings")
+    except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is damaged ({error}); choose another run directory") from error
     if found != FEATURE_VERSION:
         raise ConfigError(

@@ -7,8 +7,10 @@ that later values come from. The recipes in `training/recipes` say what differs 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.search.params import SearchParams
 from training.settings.field import setting
 from training.settings.values import ConfigError, weighted, weighted_rule
@@ -17,6 +19,10 @@ _NETWORK, _LOSSES, _LEARNER = "net/network.py", "learn/losses.py", "learn/learne
 _WINDOW, _GAME, _GUMBEL = "data/window.py", "play/game.py", "play/gumbel.py"
 _GATE, _LOOP, _HERE = "measure/gate.py", "loop.py", "settings/schema.py"
 _PROTOTYPE = "tuned: prototype"
+
+# Bounds of what a file from elsewhere may ask for: far more than any net that plays.
+_MOST_BLOCKS, _WIDEST = 200, 4096
+_MOST_WORKERS, _MOST_GAMES = 4096, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class NetConfig:
     def __post_init__(self) -> None:
         if self.kind not in ("tower", "lines"):
             raise ConfigError(f"the kind of a net must be tower or lines, not {self.kind!r}")
+        if not 0 <= self.blocks <= _MOST_BLOCKS or not -1 <= self.pooled < max(self.blocks, 1):
+            raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
+        for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
+            if not 1 <= getattr(self, name) <= _WIDEST:
+                raise ConfigError(f"{name} must be 1 to {_WIDEST}, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +165,10 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         if self.schedule not in ("constant", "cosine", "step", "kl"):
             raise ConfigError(f"schedule must be constant, cosine, step or kl, not {self.schedule!r}")
+        if not 0 < self.lr < math.inf:
+            raise ConfigError(f"lr must be a number above 0, not {self.lr}")
+        if self.keep_checkpoints < 1:
+            raise ConfigError("keep_checkpoints must be at least 1")
         if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
             raise ConfigError("batch, reuse, window_share or ema out of range")
         self.rule_weights()
@@ -275,6 +290,11 @@ class EvaluationConfig:
         "names",
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        for name in self.yardsticks:
+            if not re.fullmatch(r"random|uniform|tactical|rollouts:[1-9][0-9]{0,6}", name):
+                raise ConfigError(f"a yardstick is random, rollouts:N, uniform or tactical, not {name!r}")
+
 
 @dataclass(frozen=True, slots=True)
 class StartConfig:
@@ -304,6 +324,12 @@ class RunConfig:
         "processes",
     )  # fmt: skip
     games: int = setting(32, "in flight of each board size in each worker", _LOOP, "games")
+    worker_silence_s: float = setting(
+        120.0,
+        "a worker that says nothing for so long is killed and started again; workers speak once a second, "
+        "unless one step of their games takes longer; 0: never",
+        _LOOP, "seconds", "derived: ten times the start of torch on a busy machine of two cores",
+    )  # fmt: skip
     precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
     sizes: tuple[str, ...] = setting(
         ("15:5", "20:2", "9", "11", "13", "17"),
@@ -347,8 +373,12 @@ class RunConfig:
             raise ConfigError(f"precision must be int8 or fp32, not {self.precision!r}")
         if self.self_play_net not in ("latest", "best"):
             raise ConfigError(f"self_play_net must be latest or best, not {self.self_play_net!r}")
-        if self.workers < 0 or self.games < 1 or self.cycle_positions < 1 or self.minutes < 0:
-            raise ConfigError("workers, games, cycle_positions or minutes out of range")
+        if not 0 <= self.workers <= _MOST_WORKERS or not 1 <= self.games <= _MOST_GAMES:
+            raise ConfigError(f"workers or games out of range (most: {_MOST_WORKERS}, {_MOST_GAMES})")
+        if self.cycle_positions < 1 or self.minutes < 0:
+            raise ConfigError("cycle_positions or minutes out of range")
+        if self.worker_silence_s and self.worker_silence_s < 5:
+            raise ConfigError("worker_silence_s must be 0 or at least 5: workers speak once a second")
         if self.pretrain_samples < 0 or self.total_positions < 0:
             raise ConfigError("pretrain_samples or total_positions out of range")
         if self.play.simulations < 1 or not 0 <= self.play.full_share <= 1:
@@ -376,6 +406,6 @@ def _size(text: str) -> tuple[int, int, float]:
         w, h = int(width), int(height or width)
     except ValueError:
         raise ConfigError(f"size {text!r} must be N or WxH") from None
-    if not (5 <= w <= 22 and 5 <= h <= 22):
-        raise ConfigError(f"size {text!r}: boards have 5 to 22 cells a side")
+    if not (MIN_SIDE <= w <= MAX_SIDE and MIN_SIDE <= h <= MAX_SIDE):
+        raise ConfigError(f"size {text!r}: boards have {MIN_SIDE} to {MAX_SIDE} cells a side")
     return w, h, weight

@@ -3,7 +3,7 @@
 from tests.mutation.table import Mutation
 
 SHARE = 1.0
-KERNEL = "engine/search/**/*.pyx"
+KERNEL = "engine/search/**/*.p[yx][xd]"
 BENCH = ("-m", "engine", "bench")
 
 
@@ -123,7 +123,7 @@ MUTATIONS = (
     ),
     _fault(
         "prover: a win of its own is not told to the tree",
-        "self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.line[0])",
+        "self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.pv[0])",
         "pass",
         "engine/search/prover.py",
     ),

@@ -1,0 +1,161 @@
+"""Faults of engine and protocol that the fast tests must notice, with the test files that ought to."""
+
+from tests.mutation.table import Mutation, pytest
+
+SHARE = 0.95
+ENGINE = pytest("tests/unit/test_engine.py")
+TIMING = pytest("tests/unit/test_timing.py", "tests/unit/test_control.py")
+SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_prover.py")
+SESSION = pytest("tests/unit/test_protocol_session.py", "tests/unit/test_protocol_loop.py")
+SETTINGS = pytest("tests/unit/test_protocol_settings.py")
+EVALUATOR = pytest("tests/unit/test_evaluator.py")
+
+MUTATIONS = (
+    Mutation(
+        "clock: the increment is counted in full",
+        "engine/timing/budget.py",
+        "0.8 * increment_s * (1 - 1 / moves_to_go)",
+        "increment_s",
+        TIMING,
+    ),
+    Mutation(
+        "clock: a late question is answered for at once",
+        "engine/timing/budget.py",
+        "max(arrival_s + budget.answer_s, begun_s + AT_ONCE_ANSWER_S)",
+        "arrival_s + budget.answer_s",
+        ENGINE,
+    ),
+    Mutation(
+        "control: new limits count from the start of the process",
+        "engine/control.py",
+        "self._answer_s = self.arrival_s + budget.answer_s",
+        "self._answer_s = budget.answer_s",
+        TIMING,
+    ),
+    Mutation(
+        "control: one simulation more than allowed",
+        "engine/control.py",
+        "if state.simulations >= self._max_nodes:",
+        "if state.simulations > self._max_nodes:",
+        TIMING,
+    ),
+    Mutation(
+        "fallback: the opponent's five before the own one",
+        "engine/fallback.py",
+        "    fives = board.five_points(own)\n    if fives:\n        return fives[0]",
+        "    fives = board.five_points(1 - own)\n    if fives:\n        return fives[0]",
+        ENGINE,
+    ),
+    Mutation(
+        "fallback: a forced block may be forbidden",
+        "engine/fallback.py",
+        "        if not (own == 0 and board.is_forbidden(block)):\n",
+        "        if True:\n",
+        ENGINE,
+    ),
+    Mutation(
+        "opening: the middle of a rectangle is taken for that of another one",
+        "engine/opening.py",
+        "(board.height // 2) * board.width + board.width // 2",
+        "(board.width // 2) * board.width + board.height // 2",
+        ENGINE,
+    ),
+    Mutation(
+        "engine: the value of the last search is expected two moves too long",
+        "engine/engine.py",
+        "self._last[0] != board.stones()[:-2]",
+        "self._last[0] != board.stones()[: len(self._last[0])]",
+        ENGINE,
+    ),
+    Mutation(
+        "engine: a new memory limit does not reach the tree",
+        "engine/engine.py",
+        "        self._resources.set_memory(max_bytes)\n",
+        "",
+        ENGINE,
+    ),
+    Mutation(
+        "position: taking a stone back gives the turn to the other colour",
+        "engine/position.py",
+        "return rest, to_move if removed[0] == OBSTACLE else removed[0]",
+        "return rest, to_move if removed[0] == OBSTACLE else 1 - removed[0]",
+        SESSION,
+    ),
+    Mutation(
+        "prover: a threat of the opponent leaves all moves in play",
+        "engine/search/prover.py",
+        "tree.exclude([p for p in moves if p not in defences], threat.distance + 1)",
+        "tree.exclude([], threat.distance + 1)",
+        SEARCH,
+    ),
+    Mutation(
+        "search: the longest defence comes last",
+        "engine/search/mcts.py",
+        "return (2, -(move.distance or 0), -move.visits, -move.prior)",
+        "return (2, move.distance or 0, -move.visits, -move.prior)",
+        SEARCH,
+    ),
+    Mutation(
+        "solver: a stopped win has no move",
+        "engine/threats/_solver.pyx",
+        "4 * nodes) or [out.move]",
+        "4 * nodes)",
+        pytest("tests/unit/test_solver.py"),
+    ),
+    Mutation(
+        "planes: the opponent's fives are marked as own ones",
+        "engine/_encoding.pyx",
+        "out[(3 + side) * n + i] = 1",
+        "out[3 * n + i] = 1",
+        pytest("tests/unit/test_encoding.py"),
+    ),
+    Mutation(
+        "cache: an answer is kept that the net overwrites",
+        "engine/evaluator/cache.py",
+        "self._put(key, policy.copy(), wdl.copy())",
+        "self._put(key, policy, wdl)",
+        EVALUATOR,
+    ),
+    Mutation(
+        "symmetry: the policy is turned once more instead of back",
+        "engine/evaluator/symmetry.py",
+        "inverse_symmetry(symmetry)",
+        "symmetry",
+        EVALUATOR,
+    ),
+    Mutation(
+        "searcher: clear_tree is skipped on a new game",
+        "protocol/searcher.py",
+        "if job.clear_tree:",
+        "if job.clear_tree and not job.new_game:",
+        SESSION,
+    ),
+    Mutation(
+        "thinking: the answer to a dropped question is given",
+        "protocol/thinking.py",
+        "if job is None or outcome.token != job.token:",
+        "if job is None:",
+        SESSION,
+    ),
+    Mutation(
+        "settings: an INFO starts the clock of every later move",
+        "protocol/settings.py",
+        'told_s, self.told_s = self.told_s, float("-inf")',
+        "told_s = self.told_s",
+        SETTINGS,
+    ),
+    Mutation(
+        "settings: the increment is not added to the time left",
+        "protocol/settings.py",
+        "int(self.time_left_ms - spent_ms) + self.increment_ms",
+        "int(self.time_left_ms - spent_ms)",
+        SETTINGS,
+    ),
+    Mutation(
+        "loop: what came with the first bytes is charged from its arrival",
+        "protocol/loop.py",
+        "        if line.first:\n            return self._process_started_s\n",
+        "",
+        SESSION,
+    ),
+)

@@ -1,0 +1,222 @@
+"""Faults of the training that its fast tests must show: those that no test saw once, and others like them."""
+
+from tests.mutation.table import Mutation, pytest
+
+SHARE = 0.9
+
+LOSSES = pytest("tests/unit/test_training_losses.py")
+LEARNER = pytest("tests/unit/test_training_learner.py")
+WINDOW = pytest("tests/unit/test_training_window.py", "tests/unit/test_training_records.py")
+PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_selfplay.py")
+RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
+MATCH = pytest("tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py")
+RECORDS = pytest("tests/unit/test_training_records.py")
+
+
+def _losses(name: str, old: str, new: str) -> Mutation:
+    return Mutation(name, "training/learn/losses.py", old, new, LOSSES)
+
+
+def _learner(name: str, old: str, new: str, file: str = "training/learn/learner.py") -> Mutation:
+    return Mutation(name, file, old, new, LEARNER)
+
+
+def _window(name: str, old: str, new: str, file: str = "training/data/window.py") -> Mutation:
+    return Mutation(name, file, old, new, WINDOW)
+
+
+def _gumbel(name: str, old: str, new: str) -> Mutation:
+    return Mutation(name, "training/play/gumbel.py", old, new, PLAY)
+
+
+def _game(name: str, old: str, new: str) -> Mutation:
+    return Mutation(name, "training/play/game.py", old, new, PLAY)
+
+
+def _run(name: str, old: str, new: str, file: str = "training/loop.py") -> Mutation:
+    return Mutation(name, file, old, new, RUN)
+
+
+def _match(name: str, old: str, new: str, file: str) -> Mutation:
+    return Mutation(name, file, old, new, MATCH)
+
+
+SEEN_BY_NONE = (
+    _losses("the weight of the value loss is ignored", "config.value * value", "1.0 * value"),
+    _losses("the loss of the soft policy is dropped", " + config.soft * soft", ""),
+    _losses("the loss of the reply is dropped", " + config.reply * reply", ""),
+    _gumbel(
+        "sigma of a value does not grow with visits",
+        "(self._params.offset + most_visits) * self._params.scale",
+        "(self._params.offset + 1) * self._params.scale",
+    ),
+    _gumbel("no Dirichlet noise", "if params.dirichlet:", "if params.dirichlet > 1:"),
+    _learner(
+        "gradients are not clipped",
+        "clip_grad_norm_(self.model.parameters(), c.clip)",
+        "clip_grad_norm_(self.model.parameters(), 1e9)",
+    ),
+    _window(
+        "surprise has no upper limit",
+        "np.minimum(surprise / mean, _LARGEST_WEIGHT)",
+        "surprise / mean",
+    ),
+    _run(
+        "the lock of a directory is not held",
+        "fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+        "training/files/lock.py",
+    ),
+    Mutation(
+        "the oldest shards are imported, not the newest",
+        "training/data/imports.py",
+        "in reversed(found):",
+        "in found:",
+        RECORDS,
+    ),
+    _run(
+        "the best net is deleted with old exports",
+        "[n for n in names if n not in keep]",
+        "names",
+        "training/run/nets.py",
+    ),
+    _run(
+        "self_play_net is ignored",
+        'if self.config.self_play_net == "best":',
+        'if self.config.self_play_net == "worst":',
+    ),
+    _match(
+        "SPRT takes the variance to be twice as large",
+        "(2 * variance)",
+        "(4 * variance)",
+        "training/measure/elo.py",
+    ),
+    Mutation(
+        "the checksum of a shard or a game in a journal is not looked at",
+        "training/data/shards.py",
+        "!= digest",
+        "!= digest and False",
+        RECORDS,
+    ),
+    _match(
+        "openings are not turned",
+        "return tuple(transform_point(p, width, height, group[index % len(group)]) for p in points)",
+        "return tuple(points)",
+        "training/play/openings.py",
+    ),
+    Mutation(
+        "the arena plays moves that are proven to lose",
+        "training/measure/arena.py",
+        "np.where(proven == PROVEN_LOSS, -1.0, visits + tree.priors())",
+        "visits + tree.priors()",
+        PLAY,
+    ),
+)
+
+OTHERS = (
+    _losses(
+        "points that may not be played get probability",
+        "masked_fill(~allowed, _OFF), dim=1)\n    entropy",
+        "float(), dim=1)\n    entropy",
+    ),
+    _losses(
+        "rows without a policy target count",
+        "rows = (total[:, 0] > 0).float()",
+        "rows = torch.ones_like(total[:, 0])",
+    ),
+    _losses("the searched value is not mixed in", "(1 - config.root_mix) * targets.z", "targets.z"),
+    _losses(
+        "the soft target is as sharp as the other", "targets.policy.pow(config.soft_power)", "targets.policy"
+    ),
+    _learner(
+        "averaged weights are the newest ones",
+        "mean.lerp_(value, 1 - decay)\n        for",
+        "mean.copy_(value)\n        for",
+    ),
+    _learner("no warm-up of the learning rate", " * min(1.0, (self.batches + 1) / max(c.warmup, 1))", ""),
+    _learner("the cosine does not fall", "math.cos(math.pi * way)", "1"),
+    _learner(
+        "a checkpoint forgets the optimizer", 'self.optimizer.load_state_dict(state["optimizer"])', "pass"
+    ),
+    _learner("a checkpoint forgets the generator", 'self._rng.bit_generator.state = state["rng"]', "pass"),
+    _learner(
+        "reuse is not bounded",
+        "self.config.reuse * self.window.seen - self.spent",
+        "self.config.reuse * self.window.seen",
+    ),
+    _learner(
+        "normalisation is never frozen", "if self.way() > self.config.freeze_norm:", "if self.way() > 2:"
+    ),
+    _learner(
+        "all checkpoints but the oldest are deleted",
+        "there[: there.index(path) + 1][:-keep]",
+        "there[: there.index(path) + 1][keep:]",
+        "training/learn/checkpoint.py",
+    ),
+    _window(
+        "planes are turned, targets are not",
+        "chunk.fill(row, to, policy[b])",
+        "chunk.fill(row, destinations(width, height, 0), policy[b])",
+    ),
+    _window(
+        "results are told from the wrong side",
+        "z[b, 1 - int(chunk.z[row])] = 1",
+        "z[b, 1 + int(chunk.z[row])] = 1",
+    ),
+    _window(
+        "proven values are learned as searched",
+        "z[b] if chunk.flags[row] & _PROVEN else chunk.root_wdl[row]",
+        "chunk.root_wdl[row]",
+    ),
+    _window("the window never lets go", "while drop < len(held) - 1 and", "while False and"),
+    _window(
+        "rules are drawn alike whatever their weights",
+        "* np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks])",
+        "* 1.0",
+    ),
+    _game(
+        "openings that are lopsided are played",
+        "abs(wdl[0] - wdl[2]) > opening.max_value",
+        "abs(wdl[0] - wdl[2]) > 2",
+    ),
+    _game(
+        "every move is searched in full", "self._rng.random() < config.full_share", "self._rng.random() < 2"
+    ),
+    _game("a proven loss is won", "PROVEN_LOSS: 1 - mover", "PROVEN_LOSS: mover"),
+    _game("noise at the root is the same in every game", "np.random.PCG64(self._seed)", "np.random.PCG64(1)"),
+    _gumbel(
+        "unvisited moves count as level",
+        "(root_value + total * mean / weight) / (1 + total) if total else root_value",
+        "0.0",
+    ),
+    _gumbel(
+        "halving keeps the worst half",
+        "return sorted(score, key=lambda p: -score[p])",
+        "return sorted(score, key=lambda p: score[p])",
+    ),
+    _run(
+        "a candidate that lost is promoted",
+        'line["score"] >= self.config.evaluation.threshold',
+        'line["score"] >= 0',
+    ),
+    _run(
+        "the shorter cycles of the beginning are left out",
+        "max(config.cycle_positions // 4, 1000) * state.cycle",
+        "config.cycle_positions",
+    ),
+    _run("an untrained net stays in use after it was measured", "self.state.net = UNIFORM\n", "pass\n"),
+    _match(
+        "a draw counts as a loss",
+        "0.5 if game.winner == 2 else float(game.winner == a_colour)",
+        "float(game.winner == a_colour)",
+        "training/measure/match.py",
+    ),
+    _match(
+        "both games of a pair have the same colours",
+        "order = (0, 1) if index % 2 == 0 else (1, 0)",
+        "order = (0, 1)",
+        "training/measure/match.py",
+    ),
+)
+
+MUTATIONS = SEEN_BY_NONE + OTHERS

@@ -1,0 +1,35 @@
+"""What the build under Wine refuses before it begins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.protocol.process import REPOSITORY
+
+WINE = [sys.executable, "-m", "release.wine", "--keep"]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_output_into_a_file_is_refused_at_once(tmp_path: Path, stream: str) -> None:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (tmp_path / "log").open("wb") as log:
+        done = subprocess.run(
+            WINE, cwd=REPOSITORY, check=False, timeout=60, env={**os.environ, "PATH": ""},
+            **(streams | {stream: log}),
+        )  # fmt: skip
+    said = (done.stderr or b"") + (tmp_path / "log").read_bytes()
+    assert done.returncode and b"is a file" in said and b"| tee" in said
+
+
+@pytest.mark.posix
+def test_pipes_are_welcome(tmp_path: Path) -> None:
+    done = subprocess.run(
+        WINE, cwd=REPOSITORY, check=False, timeout=60, env={**os.environ, "PATH": ""}, capture_output=True
+    )
+    assert b"wine is missing" in done.stderr
