@@ -13,17 +13,19 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx)
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx)
 
-.PHONY: brain play dist test bench lint debug clean help
+.PHONY: brain play board dist test bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
+	@echo "make board   set up the same and a small web server, open the board in the browser"
 	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
 	@echo "make test    set up everything, run the tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
 	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
+	@echo "make sanitize  search many positions with a kernel that is watched for wrong memory and arithmetic"
 	@echo "make clean   remove the kernel, the packed brain and the environment's stamps"
 
 brain: $(VENV)/brain.stamp
@@ -31,6 +33,9 @@ brain: $(VENV)/brain.stamp
 
 play: $(VENV)/play.stamp
 	@$(PY) -m engine play $(ARGS)
+
+board: $(VENV)/board.stamp
+	@$(PY) -m board $(ARGS)
 
 dist: $(VENV)/dist.stamp
 	@$(PY) -m release.build $(ARGS)
@@ -45,12 +50,15 @@ bench: $(VENV)/brain.stamp
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
-	$(BIN)/mypy engine protocol training
+	$(BIN)/mypy engine protocol board training
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --max-line-length 120 engine training
 	$(BIN)/lint-imports
 
 debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
+
+sanitize: $(VENV)/brain.stamp
+	@$(PY) -m tests.sanitize $(ARGS)
 
 clean:
 	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*/*.so engine/*.c engine/*/*.c training/*/*.c)
@@ -69,7 +77,11 @@ $(VENV)/play.stamp: $(VENV)/brain.stamp
 	@$(PIP) --no-build-isolation -e ".[play]" </dev/null >&2
 	@touch $@
 
-$(VENV)/dist.stamp: $(VENV)/play.stamp
+$(VENV)/board.stamp: $(VENV)/brain.stamp
+	@$(PIP) --no-build-isolation -e ".[board]" </dev/null >&2
+	@touch $@
+
+$(VENV)/dist.stamp: $(VENV)/play.stamp $(VENV)/board.stamp
 	@echo "installing what packing needs" >&2
 	@$(PIP) pyinstaller psutil </dev/null >&2
 	@touch $@

@@ -14,9 +14,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from board import assets
 from board.crew import Crew
 from board.guard import Guard
-from board.messages import MAX_SIDE, MIN_SIDE, answer
+from board.messages import answer
 from board.session import Session, TooSlow
 from engine.levels import STRONGEST, WEAKEST
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 
 PROGRAM = "tengen-board"

@@ -56,9 +56,7 @@ def main(argv: Sequence[str], version: str) -> int:
         from board.launch import serve
 
         crew = Crew(options.engines, settings)
-        return serve(
-            options.address, options.port, crew, browser=not options.no_browser, version=version
-        )
+        return serve(options.address, options.port, crew, browser=not options.no_browser, version=version)
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -76,5 +74,3 @@ def _engines(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_ENGINES:
         raise argparse.ArgumentTypeError(f"engines are a number from 1 to {MAX_ENGINES}")
     return int(text)
-
-

@@ -168,8 +168,10 @@ class _Fields:
         return value
 
     def maybe(self, name: str, low: int, high: int) -> int | None:
-        return None if self.data.get(name) is None and self.take(name, None) is None else self.number(
-            name, low, high
+        return (
+            None
+            if self.data.get(name) is None and self.take(name, None) is None
+            else self.number(name, low, high)
         )
 
     def flag(self, name: str, default: object = ...) -> bool:
@@ -265,9 +267,7 @@ def _save(f: _Fields) -> Request:
     if kind not in ("sgf", "psq"):
         raise f.refuse("kind must be sgf or psq")
     game = _moves(f)
-    names = [
-        " ".join(name.split())[:MAX_NAME] for name in f.items("names", 2) if isinstance(name, str)
-    ]
+    names = [" ".join(name.split())[:MAX_NAME] for name in f.items("names", 2) if isinstance(name, str)]
     if len(names) != 2:
         raise f.refuse("names must be two texts")
     opening = f.number("opening", 0, len(game.moves), 0)

@@ -88,7 +88,8 @@ def _opening(stones: int) -> dict[str, object]:
     if stones > FINAL:
         raise PositionError("a swap2 opening has five stones at most")
     state = Swap2(stones)
+    question = state.question if stones != FINAL - 1 else "put one more stone (black)"
     return {
         "chooser": state.chooser, "may_choose": state.may_choose, "most": state.most(),
-        "question": state.question,
+        "question": question,
     }  # fmt: skip

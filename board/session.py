@@ -192,5 +192,3 @@ class Session:
         """End the engine of the page."""
         self._crew.release(self)
         self._engine = self._current = None
-
-

@@ -25,9 +25,9 @@ CLOCK_MARGIN_MS = 60
 """Taken off the engine's clock for the way to the page and back."""
 THREAT_NODES = 40_000
 """Placements of the first look at what the opponent threatens, of each kind."""
-THREAT_LOOK_S, THREAT_PAUSE_S = 0.06, 1.0
-"""Longest look, and how often a deeper one follows while nothing is found (derived: 6 % of the time)."""
-THREAT_LOOKS = 6
+THREAT_LOOK_S, THREAT_PAUSE_S = 0.06, 3.0
+"""Longest look, and how often a deeper one follows while nothing is found (derived: 2 % of the time)."""
+THREAT_LOOKS = 4
 SOLVER_TABLE_LOG2 = 16
 
 Say = Callable[[str], None]

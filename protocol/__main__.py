@@ -7,6 +7,7 @@ manager's error channel; then input is read and stamped; only then are the libra
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import sys
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "pbrain-tengen"
 PLAY = "--play"
+BOARD, BOARD_ENGINE = "--board", "--board-engine"
 BAD_START = 2
 """Exit status when the brain cannot start."""
 PATIENCE_S = 3.0
@@ -100,6 +102,10 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         "--play", action="store_true",
         help="play a game at the terminal; `--play --help` lists what goes with it",
     )
+    parser.add_argument(
+        "--board", action="store_true",
+        help="open the board in the browser; `--board --help` lists what goes with it",
+    )
     parser.add_argument("--force-utf8", action="store_true", help=argparse.SUPPRESS)  # a fork of Yixin-Board
     parser.add_argument("--version", action="version", version=f"Tengen {__version__}")
     found = parser.parse_args(arguments)
@@ -114,9 +120,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problem: StartError | None = None
     options = Options()
     arguments = sys.argv[1:] if arguments is None else arguments
-    if PLAY in arguments:
-        rest = [argument for argument in arguments if argument != PLAY]
-        return _for_a_person(lambda: _play(rest))
+    if arguments[:1] == [BOARD_ENGINE]:
+        return _for_a_person(lambda: _board_engine(arguments[1:]))
+    for name, program in ((PLAY, _play), (BOARD, _board)):
+        if name in arguments:
+            rest = [argument for argument in arguments if argument != name]
+            return _for_a_person(functools.partial(program, rest))
     try:
         options = parse_arguments(arguments)
     except StartError as refusal:
@@ -175,6 +184,19 @@ def _play(arguments: Sequence[str]) -> int:
     from engine.play.cli import main as play
 
     return play(arguments)
+
+
+def _board(arguments: Sequence[str]) -> int:
+    from board.cli import main as board
+
+    return board(arguments, __version__)
+
+
+def _board_engine(arguments: Sequence[str]) -> int:
+    """Run the engine process of a page; the server of the board starts it."""
+    from board.worker import main as engine
+
+    return engine(list(arguments))
 
 
 def _self_check(options: Options) -> int:

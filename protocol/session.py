@@ -69,7 +69,8 @@ class Session:
             if job.form.awaited or not self._table.yixin or not isinstance(command, _DISPLACE):
                 self._waiting.append((command, arrival_s))
                 return
-            self._cancel()  # Yixin-Board does not wait for n best moves: it goes on, and so does the brain
+            self._thinking.cancel()  # Yixin-Board does not wait for n best moves: both go on
+            self._go_on(moved=False)
         try:
             self._carry_out(command, arrival_s)
         except Exception:
@@ -182,6 +183,7 @@ class Session:
             self._thinking.relimit()
 
     def _start(self, start: c.Start) -> None:
+        self._waiting.clear()
         if not self._thinking.stands(start.width, start.height):
             self._cancel()
         if not (MIN_SIDE <= start.width <= MAX_SIDE and MIN_SIDE <= start.height <= MAX_SIDE):
@@ -245,6 +247,7 @@ class Session:
             self._refuse(board, "BOARD before START")
             return
         names = self._table.names
+        self._waiting.clear()
         if not (board.silent and self._thinking.stands(names.width, names.height)):
             self._cancel()
         try:

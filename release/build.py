@@ -17,11 +17,14 @@ from pathlib import Path
 
 from protocol import __version__
 from release.archive import write_zip
-from release.contents import PROGRAM, ROOT
+from release.board import play_a_move
+from release.contents import PROGRAM, ROOT, launchers
 from release.notices import texts
 
 DIST = ROOT / "dist"
-LARGEST_BYTES = 35_000_000
+BOARD_PORT = 18765
+"""Where the packed board is tried; not its own port, where one may run."""
+LARGEST_BYTES = 60_000_000
 """The zip may not be larger (derived: a download of seconds; Gomocup once took 8 MB, now 256)."""
 
 
@@ -33,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = freeze()
     if not options.no_game:
         play_a_game(folder / executable_name())
+        point = play_a_move([str(folder / executable_name())], BOARD_PORT)
+        print(f"the board serves its page and plays point {point}")
     target = DIST / f"tengen-{__version__}-{platform_name()}.zip"
     write_zip(target, folder, texts(__version__))
     size = target.stat().st_size
@@ -57,6 +62,9 @@ def freeze() -> Path:
     if sys.platform != "win32" and (strip := shutil.which("strip")):
         files = unstripped(folder)
         subprocess.run([strip, "--strip-debug", *map(str, files)], check=True)
+    for name, content in launchers().items():
+        (folder / name).write_text(content, encoding="utf-8", newline="")
+        (folder / name).chmod(0o755)
     return folder
 
 

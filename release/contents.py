@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = "pbrain-tengen"
 """Name of the executable (protocol: managers want the prefix pbrain-)."""
-PACKAGES = ("engine", "protocol")
+PACKAGES = ("engine", "protocol", "board")
 
 EXCLUDED_MODULES = (
     # ours, for developers
@@ -27,15 +27,17 @@ EXCLUDED_MODULES = (
     "onnxruntime.transformers", "google",
     # rich colours source code and markdown with these; the board needs neither
     "IPython", "attr", "ipywidgets", "markdown_it", "mdurl", "pygments", "rich.markdown", "rich.progress",
-    "rich.syntax", "rich.traceback", "typing_extensions",
-    # the standard library: networks (and with them OpenSSL), windows, tests, tools
-    "_hashlib", "_ssl", "ssl", "_tkinter", "tkinter", "turtle", "unittest", "doctest", "pdb", "pydoc",
-    "pydoc_data", "lib2to3", "ensurepip", "idlelib", "distutils", "asyncio", "_asyncio", "multiprocessing",
-    "_multiprocessing", "sqlite3", "_sqlite3", "xmlrpc", "ftplib", "http", "smtplib", "socketserver",
-    "curses", "_curses", "dbm", "_dbm", "_gdbm", "bz2", "_bz2", "lzma", "_lzma",
-    "_csv", "_pydecimal", "configparser", "csv", "email", "getopt", "gzip", "importlib.metadata",
-    "importlib.resources", "mimetypes", "py_compile", "quopri", "stringprep", "tarfile", "unicodedata",
-    "urllib.error", "urllib.request", "urllib.response", "zipfile",
+    "rich.syntax", "rich.traceback",
+    # what the server of the board would use for other services than ours
+    "uvloop", "httptools", "wsproto", "watchfiles", "dotenv", "yaml", "a2wsgi", "trio", "jinja2",
+    "itsdangerous", "python_multipart", "httpx", "starlette.testclient", "anyio.pytest_plugin",
+    "websockets.asyncio", "websockets.legacy", "websockets.sync", "websockets.trio", "websockets.cli",
+    # the standard library: windows, tests, tools
+    "_hashlib", "_tkinter", "tkinter", "turtle", "unittest", "doctest", "pdb", "pydoc",
+    "pydoc_data", "lib2to3", "ensurepip", "idlelib", "distutils", "sqlite3", "_sqlite3", "xmlrpc", "ftplib",
+    "smtplib", "curses", "_curses", "dbm", "_dbm", "_gdbm", "bz2", "_bz2", "lzma", "_lzma",
+    "_pydecimal", "getopt", "gzip", "py_compile", "tarfile",
+    "urllib.error", "urllib.request", "urllib.response",
     # line editing in a terminal; its licence (GPL) would bind the whole package
     "readline",
 )  # fmt: skip
@@ -45,12 +47,16 @@ LATE_MODULES = ("numpy.random", "secrets")
 """Imported by compiled code only, where PyInstaller does not look."""
 PLAY_MODULES = ("rich.console", "rich.control", "rich.segment", "rich.text")
 """What the game at the terminal needs beyond the engine; never imported by the brain."""
+BOARD_MODULES = (
+    "uvicorn.lifespan.off", "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",
+    "uvicorn.protocols.websockets.websockets_sansio_impl", "uvicorn.logging", "webbrowser",
+)  # fmt: skip
+"""What the board in the browser names in texts only; never imported by the brain."""
 
 _UNUSED_LIBRARIES = re.compile(
     r"onnxruntime\.(dll|lib)|libonnxruntime\.so(\.[\d.]+)?|libonnxruntime(\.[\d.]+)?\.dylib"
 )
 """The runtime of nets for C programs: the Python module has the whole of it inside of itself."""
-_OPENSSL = re.compile(r"lib(crypto|ssl)[-.].*")
 
 VC_RUNTIME = ("vcruntime140.dll", "vcruntime140_1.dll", "msvcp140.dll", "msvcp140_1.dll")
 """Libraries of the Visual C++ runtime that a clean Windows may lack. onnxruntime needs all of them."""
@@ -100,6 +106,32 @@ def net_files(root: Path = ROOT) -> list[tuple[str, str]]:
     return [(str(file), "engine/nets") for file in files]
 
 
+def page_files(root: Path = ROOT) -> list[tuple[str, str]]:
+    """Return (file, folder in the package) of the files of the board's page.
+
+    Raises:
+        SystemExit: there is no page.
+    """
+    files = sorted((root / "board" / "static").iterdir())
+    if not any(file.name == "index.html" for file in files):
+        raise SystemExit("board/static has no index.html")
+    return [(str(file), "board/static") for file in files]
+
+
+def launchers() -> dict[str, str]:
+    """Return file name in the zip -> content of what a person double-clicks to open the board."""
+    if is_windows():
+        return {"Tengen board.bat": f'@echo off\r\ntitle Tengen\r\n"%~dp0{PROGRAM}.exe" --board\r\n'
+                "if errorlevel 1 pause\r\n"}  # fmt: skip
+    script = f'#!/bin/sh\n# Opens the board in the browser.\nexec "$(dirname "$0")/{PROGRAM}" --board "$@"\n'
+    quote, dollar = r'\\"', r"\\$"  # inside of quotes, inside of a value
+    desktop = (
+        "[Desktop Entry]\nType=Application\nName=Tengen board\nComment=Gomoku in the browser\nTerminal=true\n"
+        f'Exec=sh -c "exec {quote}{dollar}(dirname {quote}{dollar}1{quote})/tengen-board.sh{quote}" sh %k\n'
+    )
+    return {"tengen-board.sh": script, "tengen-board.desktop": desktop}
+
+
 def default_net(root: Path = ROOT) -> Path:
     """Return the file of the net that plays unless somebody names another."""
     nets = root / "engine" / "nets"
@@ -114,7 +146,7 @@ def net_card(net: Path) -> Path:
 def keep(destination: str) -> bool:
     """Return whether a library belongs into the package, by the path that it would get there."""
     name = PurePath(destination.replace("\\", "/")).name
-    return not (_UNUSED_LIBRARIES.fullmatch(name) or _OPENSSL.fullmatch(name))
+    return not _UNUSED_LIBRARIES.fullmatch(name)
 
 
 def vc_runtime(folders: Iterable[Path], is_there: Callable[[str], bool]) -> list[tuple[str, str]]:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from release.contents import PROGRAM, ROOT, default_net, net_card
 
-PACKED = ("numpy", "onnxruntime", "rich", "pyinstaller")
+PACKED = (
+    "numpy", "onnxruntime", "rich", "starlette", "uvicorn", "websockets", "anyio", "idna", "h11", "click",
+    "typing_extensions", "pyinstaller",
+)  # fmt: skip
 """Distributions of which parts are packed; PyInstaller gives the start program."""
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|thirdpartynotices)[^/]*", re.IGNORECASE)
 
@@ -30,6 +33,8 @@ def texts(version: str) -> dict[str, str | bytes]:
     for name in PACKED:
         for title, path in licence_files(name).items():
             found[f"LICENSES/{name}/{title}"] = path.read_bytes()
+    apache = licence_files("packaging")["LICENSE.APACHE"]  # the same text; OpenSSL comes with Python
+    found["LICENSES/OpenSSL.txt"] = b"OpenSSL is under the Apache License 2.0.\n\n" + apache.read_bytes()
     return found
 
 
@@ -43,7 +48,10 @@ def readme(version: str) -> str:
     text = re.sub(r"^\[linux\](.*\n)", "" if windows else r"\1", text, flags=re.MULTILINE)
     suffix = ".exe" if windows else ""
     run = PROGRAM + suffix if windows else f"./{PROGRAM}"
-    names = {"VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}"}
+    board = "Run ./tengen-board.sh, or double-click tengen-board.desktop."
+    if windows:
+        board = 'Double-click "Tengen board.bat".'
+    names = {"BOARD": board, "VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}"}
     for mark, value in names.items():
         text = text.replace(f"@{mark}@", value)
     return text.replace("\n", "\r\n") if windows else text

@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from release.archive import unpack
+from release.board import play_a_move
+from release.build import BOARD_PORT
 from release.contents import PACKAGES, PROGRAM, ROOT, kernel_modules
 from release.same_moves import compare
 
@@ -59,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = wine(place / f"{PROGRAM}.exe")
     run([*command, "--self-check"], cwd=ROOT)
     play(command)
+    print(f"the board serves its page and plays point {play_a_move(command, BOARD_PORT)}")
     return 0 if compare([sys.executable, "-m", "protocol"], command, options.simulations) else 1
 
 

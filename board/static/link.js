@@ -37,6 +37,15 @@ export class Link {
     });
   }
 
+  leave() {
+    clearTimeout(this.timer);
+    const { socket } = this;
+    this.socket = null;
+    this.open = false;
+    this.listening.clear();
+    socket?.close();
+  }
+
   hear(message) {
     if (message.type === "welcome") this.on.welcome(message);
     const asked = this.waiting.get(message.id);

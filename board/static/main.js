@@ -3,15 +3,13 @@
 import { Actions } from "./actions.js";
 import { Analysis } from "./analysis.js";
 import { BoardView } from "./boardview.js";
+import { connectControls, drawControls, drawVersions } from "./controls.js";
 import { Curve } from "./curve.js";
-import { askNewGame, levelName, prepareDialogs, show } from "./dialogs.js";
 import { $, h } from "./dom.js";
 import { Engine } from "./engine.js";
-import { prepareFiles } from "./files.js";
-import { listen } from "./keys.js";
 import { Link } from "./link.js";
 import { MoveList } from "./movelist.js";
-import { RULE_NAMES, percent, pointName } from "./names.js";
+import { percent, pointName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
 import { Overlay } from "./overlay.js";
 import { Players } from "./players.js";
@@ -54,11 +52,11 @@ class App {
     this.link = new Link(`ws://${location.host}/socket`, {
       open: () => this.connected(),
       closed: (reason) => this.disconnected(reason),
-      welcome: (message) => { this.welcome = message; this.drawVersions(); },
+      welcome: (message) => { this.welcome = message; drawVersions(this); },
       said: (message) => this.said(message),
     });
     this.engine = new Engine(this.link);
-    this.connectControls();
+    connectControls(this);
     this.changed();
     if (!kept) this.offerLast();
     setInterval(() => this.tick(), 100);
@@ -220,7 +218,7 @@ class App {
     if (message.type === "ready") {
       this.engine.net = message.net;
       clearNotice("engine");
-      this.drawVersions();
+      drawVersions(this);
     } else if (["lost", "broken", "busy"].includes(message.type)) {
       this.failed(message);
     } else if (message.type === "trouble") {
@@ -249,7 +247,7 @@ class App {
     this.list.draw(game);
     this.drawStatus();
     this.drawChoices();
-    this.drawControls();
+    drawControls(this);
     this.drawOverlay();
   }
 
@@ -270,13 +268,14 @@ class App {
     const { game, settings } = this;
     const node = game.current;
     const { found, threat } = this.analysis.at(node);
-    const shown = (settings.analyse || this.table.watching) && found;
+    const looking = settings.analyse || this.table.watching;
+    const danger = looking ? threat : null;
     const next = node.children.find((child) => child.judged?.mark)?.judged;
     const hint = this.hint?.node === node ? this.hint.point : null;
     const from = this.hovered?.from;
     this.overlay.draw({
-      found: shown ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
-      toMove: from ?? node.ply % 2, threat: shown ? threat : null, defences: shown && threat ? threat.defences : null,
+      found: looking ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
+      toMove: from ?? node.ply % 2, threat: danger, defences: danger?.defences,
       better: hint ?? next?.best ?? null,
     });
   }
@@ -314,29 +313,6 @@ class App {
     $("choices").replaceChildren(take(0, "Take black"), take(1, "Take white"));
   }
 
-  drawControls() {
-    const { settings, table, game } = this;
-    for (const colour of [0, 1]) {
-      $(`seat-${colour}`).value = table.seats[colour];
-      $(`level-${colour}`).value = table.levels[colour];
-      $(`level-${colour}-out`).textContent = levelName(table.levels[colour]);
-    }
-    $("turn-ms").value = `${table.turnMs}`;
-    $("show").value = settings.show;
-    $("analyse").checked = settings.analyse;
-    $("numbers").checked = settings.numbers;
-    $("review-ms").value = `${settings.reviewMs}`;
-    $("rule-name").textContent = `${game.width}×${game.height} ${RULE_NAMES[game.rule]}`;
-    $("do-engine").textContent = table.watching ? (table.paused ? "Go on" : "Pause") : "Engine move";
-    $("do-back").disabled = $("do-first").disabled = !game.current.parent;
-    $("do-next").disabled = $("do-last").disabled = !game.current.children.length;
-  }
-
-  drawVersions() {
-    const version = this.welcome ? `Tengen ${this.welcome.version}` : "";
-    $("versions").textContent = [version, this.engine?.net && `net ${this.engine.net}`].filter(Boolean).join(" · ");
-  }
-
   // --- time -------------------------------------------------------------------------------------------------
 
   tick() {
@@ -369,38 +345,6 @@ class App {
     if (!this.ghosts) return;
     this.ghosts = null;
     this.drawOverlay();
-  }
-
-  // --- controls ---------------------------------------------------------------------------------------------
-
-  connectControls() {
-    const { actions } = this;
-    prepareDialogs();
-    prepareFiles(this);
-    const clicks = {
-      "do-first": "first", "do-back": "back", "do-next": "next", "do-last": "last", "do-undo": "undo", "do-hint": "hint",
-      "do-engine": "engine", "do-theme": "theme", "do-promote": "promote", "do-remove": "removeVariation",
-    };
-    for (const [id, name] of Object.entries(clicks)) $(id).addEventListener("click", () => actions[name]());
-    $("do-new").addEventListener("click", () => askNewGame(this.game, this.table, (chosen) => this.newGame(chosen)));
-    $("do-help").addEventListener("click", () => show("help"));
-    $("analyse").addEventListener("change", () => actions.analyse());
-    $("numbers").addEventListener("change", () => actions.numbers());
-    $("show").addEventListener("change", () => { this.settings.show = $("show").value; this.changed(); });
-    $("review-start").addEventListener("click", () => { this.review.start(this.game, Number($("review-ms").value)); this.changed(); });
-    $("review-stop").addEventListener("click", () => { this.review.stop(); this.changed(); });
-    $("review-ms").addEventListener("change", () => { this.settings.reviewMs = Number($("review-ms").value); this.changed(); });
-    for (const colour of [0, 1]) {
-      $(`seat-${colour}`).addEventListener("change", () => { this.table.seats[colour] = $(`seat-${colour}`).value; this.seated(); });
-      $(`level-${colour}`).addEventListener("input", () => { this.table.levels[colour] = Number($(`level-${colour}`).value); this.seated(); });
-    }
-    $("turn-ms").addEventListener("change", () => { this.table.turnMs = Number($("turn-ms").value); this.changed(); });
-    document.addEventListener("visibilitychange", () => {
-      this.link.tell("look", { visible: !document.hidden });
-      this.think();
-    });
-    addEventListener("pagehide", () => store.keepNow(() => this.state()));
-    listen(actions);
   }
 
   seated() {

@@ -4,6 +4,7 @@ import { svg } from "./dom.js";
 import { percent, short } from "./names.js";
 
 export const SHOWS = ["chances", "visits", "heat", "off"];
+const FEW = 12; // more defences than this tell nothing
 const MUCH = 0.25; // a move that gives away so much is as red as it gets
 
 // From green for the best to red for what gives much away.
@@ -96,7 +97,7 @@ export class Overlay {
       const [x, y] = [this.view.x(threat.line[0]), this.view.y(threat.line[0])];
       parts.push(svg("path", { class: "danger", d: `M${x} ${y - 13}L${x + 12} ${y + 9}H${x - 12}Z` }));
     }
-    for (const point of points ?? []) {
+    for (const point of (points?.length ?? 0) <= FEW ? points ?? [] : []) {
       if (taken.has(point)) continue;
       parts.push(svg("rect", { class: "defence", x: this.view.x(point) - 18.5, y: this.view.y(point) - 18.5, width: 37, height: 37, rx: 7 }));
     }

@@ -10,7 +10,11 @@ that use them, and whether the processor has them. */
 #define TENGEN_INNER __attribute__((target("avx2,fma"), always_inline)) static inline
 #define TENGEN_PREFETCH(p) __builtin_prefetch(p)
 #define TENGEN_AVX512 1
+#if defined(TENGEN_EMULATED)    /* by `tests.emulation`, on AVX2 */
+#define TENGEN_AVX512_PARTS "avx2,fma"
+#else
 #define TENGEN_AVX512_PARTS "avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni"
+#endif
 #define TENGEN_WIDE __attribute__((target(TENGEN_AVX512_PARTS), noinline))
 #define TENGEN_WIDE_INNER __attribute__((target(TENGEN_AVX512_PARTS), always_inline)) static inline
 #elif defined(_MSC_VER) && defined(_M_X64)      /* written from its manual, not compiled by it yet */
@@ -50,7 +54,9 @@ static int tengen_have_vectors(void)
 /* 1 if this processor also has AVX-512 with VNNI, and the system keeps its registers. */
 static int tengen_have_wide_vectors(void)
 {
-#if TENGEN_AVX512
+#if defined(TENGEN_EMULATED)
+    return tengen_have_vectors();
+#elif TENGEN_AVX512
     return tengen_have_vectors() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
         && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 #else

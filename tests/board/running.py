@@ -26,7 +26,8 @@ START_S = 30.0
 """Longest wait for anything that a crowded machine may delay."""
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage",
     "--force-color-profile=srgb", "--disable-background-timer-throttling",
 )  # fmt: skip
 
@@ -91,7 +92,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def browser(width: int = 1280, height: int = 900, *more: str, downloads: Path | None = None) -> Iterator[WebDriver]:
+def browser(
+    width: int = 1280, height: int = 900, *more: str, downloads: Path | None = None
+) -> Iterator[WebDriver]:
     """Start a Chromium with an empty profile."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -154,7 +157,8 @@ class Page:
         self.js(
             "const w = arguments[0]; const form = document.querySelector('#dialog-new form');"
             "form.elements.who.value = w.who;"
-            "for (const n of ['level', 'rule', 'width', 'height']) document.getElementById('new-' + n).value = w[n];"
+            "for (const n of ['level', 'rule', 'width', 'height'])"
+            " document.getElementById('new-' + n).value = w[n];"
             "document.getElementById('new-clock').value = w.clock ?? '';"
             "document.getElementById('new-swap2').checked = w.swap2;",
             wanted,

@@ -36,7 +36,9 @@ def test_an_analysis_is_shown_at_once_and_grows(thinking_page: Page) -> None:
     assert page.get("document.querySelectorAll('.disc').length") >= 3
     assert page.get("document.querySelectorAll('.disc.best').length") == 1
     assert "simulations" in page.get("document.getElementById('analysis-numbers').textContent")
-    shares = page.get("['black', 'draw', 'white'].map(n => Number(document.getElementById('bar-' + n).style.flexGrow))")
+    shares = page.get(
+        "['black', 'draw', 'white'].map(n => Number(document.getElementById('bar-' + n).style.flexGrow))"
+    )
     assert abs(sum(shares) - 1) < 0.01
     rows = page.get("[...document.querySelectorAll('#lines tr:not([hidden]) .name')].map(e => e.textContent)")
     assert len(rows) >= 3
@@ -102,8 +104,10 @@ def test_a_hint(thinking_page: Page) -> None:
 def test_a_review_finds_the_planted_blunder(thinking_page: Page) -> None:
     page = thinking_page
     enter(page, BLUNDER)
-    page.js("document.getElementById('review-ms').value = '100';"
-            "document.getElementById('review-ms').dispatchEvent(new Event('change'))")
+    page.js(
+        "document.getElementById('review-ms').value = '100';"
+        "document.getElementById('review-ms').dispatchEvent(new Event('change'))"
+    )
     page.click("review-start")
     page.wait("!tengen.review.running && tengen.review.worst.length")
     worst = page.get("tengen.review.worst.map(n => [n.ply, n.judged.mark])")
@@ -117,10 +121,13 @@ def test_a_review_finds_the_planted_blunder(thinking_page: Page) -> None:
     assert page.get("document.querySelectorAll('.badge.blunder').length") == 1
     page.key("\ue012")  # left
     page.wait("document.querySelectorAll('.better').length === 1")
-    box = page.get("(b => [b.left, b.top, b.width, b.height])(document.querySelector('.curve').getBoundingClientRect())")
+    box = page.get(
+        "(b => [b.left, b.top, b.width, b.height])(document.querySelector('.curve').getBoundingClientRect())"
+    )
     page.js(
         "document.querySelector('.curve').dispatchEvent(new MouseEvent('click',"
-        "{clientX: arguments[0][0] + arguments[0][2] / 2, clientY: arguments[0][1] + 20, bubbles: true}))", box,
+        "{clientX: arguments[0][0] + arguments[0][2] / 2, clientY: arguments[0][1] + 20, bubbles: true}))",
+        box,
     )  # fmt: skip
     assert 5 <= page.get("tengen.game.current.ply") <= 8
 
@@ -136,7 +143,7 @@ def saved(downloads: Path, kind: str) -> str:
 
 def test_save_reload_and_open_with_variations_and_comments(page: Page, downloads: Path) -> None:
     page.new(rule=4)
-    for move in "h8 i9 j10".split():
+    for move in ["h8", "i9", "j10"]:
         page.place(move)
     page.key("\ue012\ue012")
     page.place("i7")
@@ -168,7 +175,8 @@ def drop(page: Page, name: str, content: str | bytes) -> None:
     page.js(
         "const bytes = Uint8Array.from(atob(arguments[1]), c => c.charCodeAt(0));"
         "const data = new DataTransfer(); data.items.add(new File([bytes], arguments[0]));"
-        "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))",
+        "document.body.dispatchEvent(new DragEvent('drop', "
+        "{dataTransfer: data, bubbles: true, cancelable: true}))",
         name, base64.b64encode(data).decode(),
     )  # fmt: skip
 
@@ -176,8 +184,14 @@ def drop(page: Page, name: str, content: str | bytes) -> None:
 def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:
     page.new()
     page.place("h8")
-    for content in (b"", b"\x00\xff" * 50, b"(;GM[4]SZ[15];B[hh];W[hh])", b"Piskvorky 15x15, 11:11, 0\n99,1,0\n",
-                    b"(;GM[4]SZ[15];B[hh]", b"(;GM[1]SZ[19];B[aa])"):
+    for content in (
+        b"",
+        b"\x00\xff" * 50,
+        b"(;GM[4]SZ[15];B[hh];W[hh])",
+        b"Piskvorky 15x15, 11:11, 0\n99,1,0\n",
+        b"(;GM[4]SZ[15];B[hh]",
+        b"(;GM[1]SZ[19];B[aa])",
+    ):
         drop(page, "bad.sgf", content)
         page.wait("document.getElementById('notices').innerText.includes('Your game is unchanged')")
         page.js("document.querySelector('.notice .close').click()")
@@ -188,7 +202,7 @@ def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:
 
 def test_the_picture_of_a_position_needs_no_style_sheet(page: Page, downloads: Path) -> None:
     page.new()
-    for move in "h8 i9".split():
+    for move in ["h8", "i9"]:
         page.place(move)
     page.click("do-share")
     page.click("save-svg")

@@ -11,7 +11,7 @@ from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from tests.board.running import Page
 
-ROW = "h8 a1 i8 b1 j8 c1 k8 d1 l8".split()
+ROW = ["h8", "a1", "i8", "b1", "j8", "c1", "k8", "d1", "l8"]
 
 
 class Friend:
@@ -34,7 +34,10 @@ def test_a_game_against_the_engine_by_clicks_to_its_end(page: Page, size: int) -
         points = page.get("tengen.game.path()")
         page.place(friend.point(points))
         played = len(points) + 1
-        page.wait(f"tengen.game.current.facts && (tengen.game.current.facts.over || tengen.game.current.ply > {played})")
+        page.wait(
+            "tengen.game.current.facts &&"
+            f" (tengen.game.current.facts.over || tengen.game.current.ply > {played})"
+        )
     assert page.stones == page.get("tengen.game.path()")
     assert "wins after" in page.status
     assert page.get("document.querySelectorAll('.ring').length") >= 5
@@ -63,7 +66,7 @@ def test_a_move_on_a_stone_changes_nothing(page: Page) -> None:
 
 def test_a_renju_game_marks_and_refuses_forbidden_points(page: Page) -> None:
     page.new(rule=4)
-    for move in "h8 a1 j8 a2 i7 c1 i9 c2".split():
+    for move in ["h8", "a1", "j8", "a2", "i7", "c1", "i9", "c2"]:
         page.place(move)
     fouls = page.get("[...document.querySelectorAll('.foul')].map(e => Number(e.dataset.point))")
     assert parse_move("i8", 15, 15) in fouls
@@ -77,10 +80,12 @@ def test_a_renju_game_marks_and_refuses_forbidden_points(page: Page) -> None:
 
 def test_a_forbidden_move_faster_than_its_mark_is_taken_off_again(page: Page) -> None:
     page.new(rule=4)
-    for move in "h8 a1 j8 a2 i7 c1 i9 c2".split():
+    for move in ["h8", "a1", "j8", "a2", "i7", "c1", "i9", "c2"]:
         page.place(move)
     page.js("tengen.game.current.facts.forbidden = {}; tengen.actions.point(arguments[0])", 7 * 15 + 8)
-    page.wait("tengen.game.current.ply === 8 && document.getElementById('notices').innerText.includes('forbidden')")
+    page.wait(
+        "tengen.game.current.ply === 8 && document.getElementById('notices').innerText.includes('forbidden')"
+    )
     assert len(page.stones) == 8
 
 
@@ -88,7 +93,7 @@ def test_arrows_walk_and_a_new_move_makes_a_variation(page: Page) -> None:
     from selenium.webdriver.common.keys import Keys
 
     page.new()
-    for move in "h8 i9 j10".split():
+    for move in ["h8", "i9", "j10"]:
         page.place(move)
     page.key(Keys.ARROW_LEFT * 2)
     assert len(page.stones) == 1
@@ -109,7 +114,8 @@ def test_the_keyboard_aims_and_plays(page: Page) -> None:
     page.js(
         "for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown'])"
         " document.dispatchEvent(new KeyboardEvent('keydown', {key, shiftKey: true, bubbles: true}));"
-        "document.getElementById('board').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
+        "document.getElementById('board').dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
     )
     page.wait("tengen.game.current.ply === 1")
     assert page.stones == [8 * 15 + 8]
@@ -161,7 +167,7 @@ def test_swap2(page: Page, who: str, colour: str | None) -> None:
     """A person who offers, and takes a colour if the engine asks; a person who is offered."""
     page.new(who=who, swap2=True)
     if who == "black":
-        for move in "a1 b3 d2".split():
+        for move in ["a1", "b3", "d2"]:
             page.wait("tengen.game.current.facts.opening")
             page.place(move)
         page.wait("!tengen.table.opening")

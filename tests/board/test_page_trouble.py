@@ -80,7 +80,7 @@ def test_two_tabs_have_two_games_and_a_closed_one_ends_its_engine(page: Page, se
 def test_the_last_game_can_be_taken_up_in_a_new_tab(page: Page, server: Server) -> None:
     page.new()
     page.place("h8")
-    page.js("sessionStorage.clear(); window.stop(); tengen.keep = () => {}; removeEventListener('pagehide', () => {})")
+    page.js("sessionStorage.clear(); tengen.keep = () => {}")
     page.js("localStorage.setItem('tengen.last', JSON.stringify(tengen.state())); sessionStorage.clear()")
     page.driver.switch_to.new_window("tab")
     page.driver.get(server.url)
@@ -96,11 +96,15 @@ def test_more_pages_than_engines(driver: WebDriver) -> None:
     page = Page(driver, server.url).open()
     first = driver.current_window_handle
     try:
-        page.js("tengen.link.tell('look', {visible: true})")
+        page.new(who="black", level=10)
+        page.js("tengen.table.turnMs = 60000")
+        page.place("h8")
+        page.wait("tengen.engine.job")
         driver.switch_to.new_window("window")
         other = Page(driver, server.url)
         driver.get(server.url)
         other.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
+        other.click("do-hint")
         other.wait("document.getElementById('notices').innerText.includes('All 1 engines are at work')")
         driver.close()
         driver.switch_to.window(first)
@@ -119,7 +123,9 @@ def test_phone_size_has_everything_on_the_screen(page: Page) -> None:
         page.open()
         page.new(width=20, height=20)
         assert page.get("document.documentElement.scrollWidth") <= 390
-        box = page.get("(b => [b.left, b.right, b.bottom])(document.querySelector('svg.board').getBoundingClientRect())")
+        box = page.get(
+            "(b => [b.left, b.right, b.bottom])(document.querySelector('svg.board').getBoundingClientRect())"
+        )
         assert box[0] >= 0 and box[1] <= 390 and box[2] < 700
         tools = page.get("(b => [b.top, b.bottom])(document.querySelector('.tools').getBoundingClientRect())")
         assert tools[1] <= 844 and tools[0] > 700
@@ -156,7 +162,10 @@ def test_dark_and_light(page: Page) -> None:
 
 
 def test_the_page_breaks_no_rule_of_its_own_policy(page: Page) -> None:
-    page.js("window.broken = []; document.addEventListener('securitypolicyviolation', e => broken.push(e.violatedDirective))")
+    page.js(
+        "window.broken = []; "
+        "document.addEventListener('securitypolicyviolation', e => broken.push(e.violatedDirective))"
+    )
     page.new(who="black")
     page.place("h8")
     page.key("?")

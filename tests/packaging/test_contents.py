@@ -71,7 +71,8 @@ engine = Engine(EngineConfig(seed=1))
 engine.warm_up()
 engine.play(112)
 print(engine.think(SearchLimits(turn_ms=1000, max_nodes=30), engine.clock.now_s()).point)
-assert "rich" not in sys.modules, "the game at the terminal slows the start of the brain"
+slow = {"rich", "board", "asyncio", "ssl", "http", "uvicorn", "starlette", "websockets"} & set(sys.modules)
+assert not slow, f"{slow}: the programs for people slow the start of the brain"
 """
 DRAW = """
 import io, contextlib
@@ -79,9 +80,41 @@ from engine.play.cli import main
 sys.stdin = io.StringIO("h8\\nhint\\nundo\\nquit\\n")
 sys.exit(main(["--level", "2", "--time", "1"]))
 """
+SERVE = """
+import asyncio, base64, os, socket, threading
+import board.worker, board.thinking
+from board.crew import Crew
+from board.launch import DEFAULT_PORT, bind, serve
+
+def look(port):
+    request = (
+        f"GET /socket HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\nOrigin: http://127.0.0.1:{port}\\r\\n"
+        "Upgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\n"
+        f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}\\r\\n\\r\\n"
+    )
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(request.encode())
+        got = b""
+        while b'"welcome"' not in got:
+            got += s.recv(4096) or sys.exit(f"no welcome: {got!r}")
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(f"GET /main.js HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n".encode())
+        print(s.recv(15), flush=True)
+    os._exit(0)
+
+import builtins
+real = builtins.print
+def heard(*words, **more):
+    real(*words, **more)
+    if words and "http://" in str(words[0]):
+        port = int(str(words[0]).rsplit(":", 1)[1].split("/")[0])
+        threading.Thread(target=look, args=(port,), daemon=True).start()
+builtins.print = heard
+serve("127.0.0.1", 0, Crew(1, ["net=uniform"]), browser=False, version="1")
+"""
 
 
-@pytest.mark.parametrize("work", [THINK, DRAW], ids=["brain", "game at the terminal"])
+@pytest.mark.parametrize("work", [THINK, DRAW, SERVE], ids=["brain", "game at the terminal", "board"])
 def test_nothing_that_is_left_out_is_missed(work: str) -> None:
     code = BLOCKED.format(left_out=contents.EXCLUDED_MODULES, work=work)
     done = subprocess.run(
@@ -106,12 +139,10 @@ def test_the_net_that_plays_is_packed_and_its_card_exists() -> None:
         ("onnxruntime\\capi\\onnxruntime_pybind11_state.pyd", True),
         ("onnxruntime/capi/onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", True),
         ("onnxruntime/capi/libonnxruntime_providers_shared.so", True),
-        ("libcrypto-3-x64.dll", False),
-        ("libssl.so.3", False),
         ("numpy.libs/libscipy_openblas64_-32a4b2a6.so", True),
     ],
 )
-def test_second_copies_and_openssl_stay_out(path: str, kept: bool) -> None:
+def test_second_copies_stay_out(path: str, kept: bool) -> None:
     assert contents.keep(path) is kept
 
 
@@ -152,6 +183,7 @@ def test_the_readme_leads_to_every_program(monkeypatch: pytest.MonkeyPatch, syst
 
 
 def test_the_readme_names_options_that_exist() -> None:
+    assert program.BOARD in contents.launchers().popitem()[1] or not contents.is_windows()
     for option in ("--self-check", "--log=x"):
         program.parse_arguments([option])
     assert program.parse_arguments(["--play"]) == program.Options()

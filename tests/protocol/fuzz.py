@@ -80,6 +80,9 @@ def run_batch(
         return FuzzFailure(f"{what}\nanswers: {heard[-30:]}\nopen questions:\n{near}\nlines: {tail!r}")
 
     questions = [q for q in map(model.feed, lines) if q is not None]
+    if model.line_due:
+        questions += [q for q in [model.feed(b"a path")] if q is not None]
+        lines, ends = [*lines, b"a path"], [*ends, b"\n"]
     if model.block:
         questions += [q for q in [model.feed(b"DONE")] if q is not None]
         lines, ends = [*lines, b"DONE"], [*ends, b"\n"]

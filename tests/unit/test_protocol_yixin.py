@@ -175,6 +175,12 @@ def test_the_board_goes_on_without_what_it_does_not_wait_for(question: str, goes
     assert talk.job.stones == ((H8, 0), (H9, 1), (I9, 0)) and moves(talk.answer(G7)) == ["8,6"]
 
 
+def test_an_error_that_waits_behind_what_is_dropped_is_said() -> None:
+    talk = board()
+    assert moves(talk.say("yxnbest 3\nyxnbest x\nturn 7,7")) == ["ERROR YXNBEST needs a number of moves"]
+    assert moves(talk.answer(H9)) == ["6,7"]
+
+
 def test_a_dropped_choice_of_swap2_is_answered_by_a_move() -> None:
     """A remark would not count as the move that the board throws away."""
     talk = board()
@@ -363,6 +369,15 @@ def test_soosorv_outlives_the_question_for_forbidden_points() -> None:
         talk.say(next_line)
         talk.session.finished(Outcome(asked, (0,)))
         assert soosorv(talk.take()) == []
+
+
+def test_what_waits_behind_soosorv_is_dropped_by_a_start() -> None:
+    talk = Talk()
+    talk.say("START 15\nYXSOOSORVSTEP1\nPROTOCOLVERSION\nTURN 7,7")
+    assert talk.say("START 15") == ["OK"]
+    while talk.session.thinking:
+        lines = talk.answer(None)
+    assert len(soosorv(lines)) == 3 and moves(lines) == []
 
 
 def test_soosorv_with_other_stones_is_an_error() -> None:

@@ -12,7 +12,7 @@ from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.journal import Journal, read_journal, recover_journals
-from training.data.records import DRAW, End, Flag, GameRecord
+from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.measure import arena
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
@@ -28,14 +28,14 @@ ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
 
 def games_of(
     seed: int, positions: int, sizes=((9, 9, 1.0),), rules=ALL_RULES, config=QUICK, net="tactical", games=8
-) -> list[GameRecord]:
+) -> list[SelfPlayRecord]:
     play = GameGroups(config, games, seed)
     play.use(load_evaluator(net))
     play.play(Mix(sizes, rules), positions, lambda: False)
     return play.finished
 
 
-def as_bytes(game: GameRecord) -> tuple[object, ...]:
+def as_bytes(game: SelfPlayRecord) -> tuple[object, ...]:
     return (
         game.rule, game.width, game.moves.tobytes(), game.winner, game.end, game.flags.tobytes(),
         game.root_wl.tobytes(), game.points.tobytes(), game.weights.tobytes(), game.seed,
@@ -43,7 +43,7 @@ def as_bytes(game: GameRecord) -> tuple[object, ...]:
 
 
 @pytest.fixture(scope="module")
-def mixed() -> list[GameRecord]:
+def mixed() -> list[SelfPlayRecord]:
     return games_of(3, 3000, sizes=((9, 9, 2.0), (7, 7, 1.0), (11, 8, 1.0)))
 
 

@@ -1,0 +1,67 @@
+// The buttons, switches and lists of the page.
+
+import { askNewGame, levelName, prepareDialogs, show } from "./dialogs.js";
+import { $ } from "./dom.js";
+import { prepareFiles } from "./files.js";
+import { listen } from "./keys.js";
+import { RULE_NAMES } from "./names.js";
+import { store } from "./store.js";
+
+// Connects every control with what it does.
+export function connectControls(app) {
+  const { actions } = app;
+  prepareDialogs();
+  prepareFiles(app);
+  const clicks = {
+    "do-first": "first", "do-back": "back", "do-next": "next", "do-last": "last", "do-undo": "undo", "do-hint": "hint",
+    "do-engine": "engine", "do-theme": "theme", "do-promote": "promote", "do-remove": "removeVariation",
+  };
+  for (const [id, name] of Object.entries(clicks)) $(id).addEventListener("click", () => actions[name]());
+  $("do-new").addEventListener("click", () => askNewGame(app.game, app.table, (chosen) => app.newGame(chosen)));
+  $("do-help").addEventListener("click", () => show("help"));
+  $("analyse").addEventListener("change", () => actions.analyse());
+  $("numbers").addEventListener("change", () => actions.numbers());
+  $("show").addEventListener("change", () => { app.settings.show = $("show").value; app.changed(); });
+  $("review-start").addEventListener("click", () => { app.review.start(app.game, Number($("review-ms").value)); app.changed(); });
+  $("review-stop").addEventListener("click", () => { app.review.stop(); app.changed(); });
+  $("review-ms").addEventListener("change", () => { app.settings.reviewMs = Number($("review-ms").value); app.changed(); });
+  for (const colour of [0, 1]) {
+    $(`seat-${colour}`).addEventListener("change", () => { app.table.seats[colour] = $(`seat-${colour}`).value; app.seated(); });
+    $(`level-${colour}`).addEventListener("input", () => { app.table.levels[colour] = Number($(`level-${colour}`).value); app.seated(); });
+  }
+  $("turn-ms").addEventListener("change", () => { app.table.turnMs = Number($("turn-ms").value); app.changed(); });
+  document.addEventListener("visibilitychange", () => {
+    app.link.tell("look", { visible: !document.hidden });
+    app.think();
+  });
+  addEventListener("pagehide", () => {
+    store.keepNow(() => app.state());
+    app.link.leave(); // a page that may come back would hold its engine
+  });
+  addEventListener("pageshow", (event) => { if (event.persisted) app.link.connect(); });
+  listen(actions);
+}
+
+// Shows the state of the game in every control.
+export function drawControls(app) {
+  const { settings, table, game } = app;
+  for (const colour of [0, 1]) {
+    $(`seat-${colour}`).value = table.seats[colour];
+    $(`level-${colour}`).value = table.levels[colour];
+    $(`level-${colour}-out`).textContent = levelName(table.levels[colour]);
+  }
+  $("turn-ms").value = `${table.turnMs}`;
+  $("show").value = settings.show;
+  $("analyse").checked = settings.analyse;
+  $("numbers").checked = settings.numbers;
+  $("review-ms").value = `${settings.reviewMs}`;
+  $("rule-name").textContent = `${game.width}×${game.height} ${RULE_NAMES[game.rule]}`;
+  $("do-engine").textContent = table.watching ? (table.paused ? "Go on" : "Pause") : "Engine move";
+  $("do-back").disabled = $("do-first").disabled = !game.current.parent;
+  $("do-next").disabled = $("do-last").disabled = !game.current.children.length;
+}
+
+export function drawVersions(app) {
+  const version = app.welcome ? `Tengen ${app.welcome.version}` : "";
+  $("versions").textContent = [version, app.engine?.net && `net ${app.engine.net}`].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,104 @@
+"""Messages: what is taken, what is refused, that nothing else happens."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from board.messages import (
+    MAX_COMMENT,
+    MAX_MESSAGE_BYTES,
+    Analyse,
+    MessageError,
+    Moves,
+    Think,
+    parse_request,
+    to_line,
+)
+from tests.board.fuzz import GAME, GOOD, message
+
+
+@pytest.mark.parametrize("good", GOOD, ids=lambda m: str(m["type"]))
+def test_good_messages_are_taken(good: dict[str, object]) -> None:
+    assert parse_request(json.dumps(good)).id == good["id"]
+
+
+def test_a_request_for_the_engine_survives_its_way_there() -> None:
+    moves = Moves(15, 15, 4, (112, 113))
+    for request in (
+        Think(7, moves, 3, 500, None, 0),
+        Think(7, moves, 3, 500, 9000, 20),
+        Analyse(8, moves, 5, None),
+    ):
+        line = to_line(request)
+        assert line.endswith(b"\n") and line.count(b"\n") == 1
+        assert parse_request(line) == request
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"type": "nonsense"}, "unknown type"),
+        ({"type": ["position"]}, "unknown type"),
+        ({"id": -1}, "id must be"),
+        ({"id": True}, "id must be"),
+        ({"extra": 1}, "unknown field 'extra'"),
+        ({"swap2": 1}, "swap2 must be true or false"),
+        ({"game": None}, "game must be an object"),
+        ({"game": {**GAME, "width": 4}}, "width must be a whole number from 5 to 22"),
+        ({"game": {**GAME, "height": 23}}, "height must be"),
+        ({"game": {**GAME, "rule": 2}}, "rule must be one of"),
+        ({"game": {**GAME, "moves": [112, 112]}}, "two moves on one point"),
+        ({"game": {**GAME, "moves": [225]}}, "points of the board"),
+        ({"game": {**GAME, "moves": [-1]}}, "points of the board"),
+        ({"game": {**GAME, "moves": [1.0]}}, "points of the board"),
+        ({"game": {**GAME, "moves": list(range(226))}}, "a list of at most 225"),
+        ({"game": {"width": 15}}, "height is missing"),
+    ],
+)
+def test_bad_messages_are_refused_with_their_reason(changes: dict[str, object], why: str) -> None:
+    with pytest.raises(MessageError, match=why):
+        parse_request(json.dumps({**GOOD[0], **changes}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{",
+        "[" * 100_000,
+        "9" * 10_000,
+        b"\xff\xfe",
+        '"' * 3,
+        "NaN",
+        "x" * (MAX_MESSAGE_BYTES + 1),
+    ],
+)
+def test_what_is_no_object_is_refused(text: str | bytes) -> None:
+    with pytest.raises(MessageError):
+        parse_request(text)
+
+
+def test_texts_are_bounded() -> None:
+    save = dict(GOOD[-1])
+    save["nodes"] = [{"parent": -1, "point": -1, "comment": "x" * (MAX_COMMENT + 1)}]
+    with pytest.raises(MessageError, match="comment must be a text"):
+        parse_request(json.dumps(save))
+    save["nodes"] = [{"parent": -1, "point": -1, "comment": "x" * MAX_COMMENT}] * 200
+    with pytest.raises(MessageError, match="comments together"):
+        parse_request(json.dumps(save))
+
+
+def test_nothing_but_a_refusal_comes_of_broken_messages() -> None:
+    random_ = random.Random(5)
+    refused = 0
+    for _ in range(3000):
+        try:
+            parse_request(message(random_))
+        except MessageError:
+            refused += 1
+    assert refused > 1000

@@ -1,0 +1,1 @@
+"""AVX-512 on processors that have none: its loops are compiled against emulated instructions."""
