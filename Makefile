@@ -13,9 +13,9 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx)
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx)
 
-.PHONY: brain play board dist test bench lint debug clean help
+.PHONY: brain play board dist test bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
 	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
+	@echo "make sanitize  search many positions with a kernel that is watched for wrong memory and arithmetic"
 	@echo "make clean   remove the kernel, the packed brain and the environment's stamps"
 
 brain: $(VENV)/brain.stamp
@@ -55,6 +56,9 @@ lint: $(VENV)/test.stamp
 
 debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
+
+sanitize: $(VENV)/brain.stamp
+	@$(PY) -m tests.sanitize $(ARGS)
 
 clean:
 	rm -rf build dist $(VENV)/*.stamp $(wildcard engine/*.so engine/*/*.so training/*/*.so engine/*.c engine/*/*.c training/*/*.c)

@@ -1,7 +1,8 @@
 """Compile the kernel. Everything else about the package stands in pyproject.toml.
 
 Environment:
-    TENGEN_DEBUG=1          bounds checks, assertions, no optimisation
+    TENGEN_DEBUG=1          bounds checks, assertions, little optimisation, an audit after each simulation
+    TENGEN_SANITIZE=1       address and undefined-behaviour sanitizers (gcc or clang); see tests/sanitize.py
     TENGEN_MODULES=a,b      build only these modules (full dotted names)
 """
 
@@ -13,14 +14,15 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = [
-    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.search._arena",
-    "engine.search._growth", "engine.search._tree", "engine.evaluator._lines",
+    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
+    "engine.evaluator._judge", "engine.search._tree",
     "training.play._rollouts",
 ]
 
 HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True))
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
+sanitize = os.environ.get("TENGEN_SANITIZE") == "1"
 chosen = os.environ.get("TENGEN_MODULES")
 modules = chosen.split(",") if chosen else MODULES
 unknown = sorted(set(modules) - set(MODULES))
@@ -32,13 +34,16 @@ if sys.platform == "win32":
 else:
     # Same floating point everywhere: no contraction, no fast-math; portable binaries: no -march.
     flags = ["-O3" if not debug else "-O1", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] * sanitize
 
 extensions = [
     Extension(
         name,
         [name.replace(".", "/") + ".pyx"],
         include_dirs=["engine/rules", "engine/evaluator"],
-        extra_compile_args=flags,
+        extra_compile_args=flags + checks,
+        extra_link_args=checks,
+        define_macros=[("TENGEN_DEBUG", "1")] if debug else [],
         depends=HEADERS,
     )
     for name in modules

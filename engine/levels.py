@@ -26,7 +26,7 @@ LEVELS: tuple[Level, ...] = (
     Level(1, 1.25, 0.5, False),
     Level(1, 0.94, 0.18, False),
     Level(1, 0.62, 0.08, False),
-    Level(3, 0.7, 0.07, False),
+    Level(3, 0.62, 0.07, False),
     Level(10, 0.5, 0.04, False),
     Level(32, 0.33, 0.02, False),
     Level(64, 0.3, 0.01, True),

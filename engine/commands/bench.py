@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engine.evaluator.base import KERNEL_HASHED, Decorator, Keys, Planes, Policy, Wdl
+from engine.evaluator.base import Decorator, Keys, Planes, Policy, Wdl
 from engine.evaluator.hashed import HashedEvaluator
 from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE, Board
 from engine.rules.rule import Rule
@@ -96,7 +96,7 @@ def signature_of(board: Board, simulations: int) -> tuple[int, int]:
 
     tree = Tree(SearchParams(), 64 << 20, Solver(14))
     tree.set_root(board)
-    done = tree.run(simulations, KERNEL_HASHED, SEED)
+    done = tree.run(simulations, HashedEvaluator(SEED).judge, threes=False)
     return tree.signature() & _MASK, done
 
 

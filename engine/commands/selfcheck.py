@@ -151,19 +151,20 @@ def speed(config: EngineConfig) -> str:
         _Fault: it is too slow for any league.
     """
     from engine.commands.speed import evaluations, opening
-    from engine.evaluator.base import KERNEL_NONE
+    from engine.evaluator.base import STUB_COST
+    from engine.evaluator.lines import LineEvaluator
     from engine.evaluator.make import make_evaluator, net_path
     from engine.evaluator.onnx import OnnxEvaluator
 
     evaluator = make_evaluator(config, 1, decorate=False)
-    if evaluator.kernel_kind != KERNEL_NONE:
+    if evaluator.cost <= STUB_COST:
         return "plays without a net"
     board = opening((15, 15), 0)
     rate = evaluations(evaluator, board, SPEED_S)
     if rate < FEW_EVALUATIONS:
         raise _Fault(f"{rate:,.0f} positions a second on one core are too few for short games")
     text = f"{rate:,.0f} positions a second on one core"
-    if evaluator.line_net is not None:
+    if isinstance(evaluator, LineEvaluator):
         return f"{text}; {_vectors(evaluator.line_net)}"
     path = net_path(config.net)
     twin = path.with_name(path.name.replace(".int8.", ".fp32."))

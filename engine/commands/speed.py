@@ -24,7 +24,9 @@ from engine.config import EngineConfig
 from engine.encoding import encode
 from engine.engine import Engine
 from engine.evaluator._lines import PATHS
-from engine.evaluator.base import KERNEL_HASHED, KERNEL_NONE, Evaluator
+from engine.evaluator.base import STUB_COST, Evaluator
+from engine.evaluator.hashed import HashedEvaluator
+from engine.evaluator.lines import LineEvaluator
 from engine.evaluator.make import make_evaluator
 from engine.rules._board import Board, place_undo_loop
 from engine.rules.geometry import parse_moves
@@ -92,7 +94,7 @@ def measure(
     depths: list[float] = []
     stub_depths: list[float] = []
     for _ in range(repeats):
-        if evaluator.kernel_kind == KERNEL_NONE:
+        if evaluator.cost > STUB_COST:
             found.setdefault("evaluations_per_second", []).append(evaluations(evaluator, board, seconds))
         simulations, depth = searched(engine, seconds)
         found.setdefault("simulations_per_second", []).append(simulations)
@@ -110,7 +112,7 @@ def measure(
     facts["mean_depth"] = statistics.median(depths)
     facts["stub_mean_depth"] = statistics.median(stub_depths)
     facts["net"] = evaluator.name
-    if evaluator.line_net is not None:
+    if isinstance(evaluator, LineEvaluator):
         facts["lines"] = evaluator.line_net.path
     facts["board"] = f"{size[0]}x{size[1]}"
     facts["rule"] = board.rule
@@ -160,7 +162,7 @@ def stub(board: Board, seconds: float) -> tuple[float, float]:
     tree = Tree(SearchParams(), 256 << 20, Solver())
     tree.set_root(board)
     started_s = time.process_time()
-    done = tree.run(STUB_SIMULATIONS if seconds > 0.1 else 1000, KERNEL_HASHED, SEED)
+    done = tree.run(STUB_SIMULATIONS if seconds > 0.1 else 1000, HashedEvaluator(SEED).judge, threes=False)
     return done / (time.process_time() - started_s), tree.depth_sum / max(1, tree.simulations)
 
 

@@ -3,6 +3,10 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
 
 cdef extern from "lines/layout.h" nogil:
+    enum:
+        LINES_PLANES
+        LINES_POINTS
+
     # The fields are explained in the header; those that only the C code uses are left out.
     ctypedef struct lines_owner:
         pass

@@ -20,13 +20,11 @@ cdef extern from "lines/net.h" nogil:
         LINES_PLAIN
         LINES_AVX512
         LINES_SIDE
-        LINES_POINTS
         LINES_GAP
         LINES_REACH
         LINES_STRIDE
         LINES_ENTRIES
         LINES_LOCAL
-        LINES_PLANES
         LINES_HALF
         LINES_LOAD
         LINES_BYTE_LOAD

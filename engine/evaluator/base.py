@@ -11,17 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from engine.evaluator._lines import LineNet
+    from engine.evaluator._judge import KernelJudge
 
 Planes = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 Policy = npt.NDArray[np.float32]
 Wdl = npt.NDArray[np.float32]
 
-KERNEL_NONE = 0
-KERNEL_UNIFORM = 1
-KERNEL_HASHED = 2
-"""Values of `Evaluator.kernel_kind`."""
+STUB_COST = 0.1
+LINE_NET_COST = 1.0
+PYTHON_COST = 4.0
+"""Values of `Evaluator.cost`: without a net, with a line net inside the kernel, and with any evaluator that
+is asked from Python (derived: measured on 15x15, 4 to 5 with a net in onnxruntime)."""
 
 
 class Evaluator(Protocol):
@@ -33,11 +34,10 @@ class Evaluator(Protocol):
         max_batch: largest B it takes, None for any.
         min_side, max_side: board sides, in cells, that it was made for; others work, but less well.
         rules: values of `engine.rules.rule.Rule` that it was made for.
-        kernel_kind: KERNEL_NONE for one that is called from Python; else the tree kernel computes the same
-            numbers itself.
-        kernel_seed: seed of a KERNEL_HASHED evaluator, else 0.
-        line_net: what the tree kernel may call instead of `evaluate`, with the same answers; None where there
-            is no such thing.
+        judge: what the search kernel may ask instead of `evaluate`, with the same answers; None: there is no
+            such thing, it is asked from Python.
+        cost: time of a simulation with it, in that of one with a line net. What the solver may spend beside
+            the simulations follows it.
     """
 
     @property
@@ -53,11 +53,9 @@ class Evaluator(Protocol):
     @property
     def rules(self) -> tuple[int, ...]: ...
     @property
-    def kernel_kind(self) -> int: ...
+    def judge(self) -> KernelJudge | None: ...
     @property
-    def kernel_seed(self) -> int: ...
-    @property
-    def line_net(self) -> LineNet | None: ...
+    def cost(self) -> float: ...
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """Judge a batch of positions, each seen by its side to move.
@@ -74,7 +72,11 @@ class Evaluator(Protocol):
 
 
 class Decorator:
-    """Base of evaluators around another one: the attributes are those of the inner one."""
+    """Base of evaluators around another one: the attributes are those of the inner one, but it is asked from
+    Python."""
+
+    judge: KernelJudge | None = None
+    cost = PYTHON_COST
 
     def __init__(self, inner: Evaluator) -> None:
         self.inner = inner
@@ -84,6 +86,3 @@ class Decorator:
         self.min_side = inner.min_side
         self.max_side = inner.max_side
         self.rules = inner.rules
-        self.kernel_kind = KERNEL_NONE
-        self.kernel_seed = 0
-        self.line_net = None

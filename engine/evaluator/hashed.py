@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator.base import KERNEL_HASHED, Keys, Planes, Policy, Wdl
+from engine.evaluator._judge import HashedJudge
+from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -19,7 +20,7 @@ def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 class HashedEvaluator:
-    """Deterministic noise. The tree kernel computes the same bits itself (`KERNEL_HASHED`).
+    """Deterministic noise. The search kernel computes the same bits itself (`HashedJudge`).
 
     With `s = mix(key ^ mix(seed))`, all in 64 bits: the logit of point p is the top 24 bits of
     `mix(s + (p + 1) * golden)` as a fraction, times 64, so that few moves stand out. With d the lowest 16
@@ -27,7 +28,7 @@ class HashedEvaluator:
     the rest, all over 2**20.
     """
 
-    __slots__ = ("kernel_seed",)
+    __slots__ = ("judge", "seed")
 
     name = "hashed"
     feature_version = FEATURE_VERSION
@@ -35,17 +36,17 @@ class HashedEvaluator:
     min_side = 5
     max_side = 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
-    kernel_kind = KERNEL_HASHED
-    line_net = None
+    cost = STUB_COST
 
     def __init__(self, seed: int = 0) -> None:
-        self.kernel_seed = seed
+        self.seed = seed
+        self.judge = HashedJudge(seed)
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """See `engine.evaluator.base.Evaluator.evaluate`; of the planes only the shape is used."""
         _, _, height, width = planes.shape
         steps = np.arange(1, height * width + 1, dtype=np.uint64) * _GOLDEN
-        seed = _mix(np.array([self.kernel_seed], dtype=np.uint64))
+        seed = _mix(np.array([self.seed], dtype=np.uint64))
         states = _mix(keys.astype(np.uint64) ^ seed)
         logits = (_mix(states[:, None] + steps) >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-18)
         bits = _mix(states)

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import NetError
+from engine.evaluator._judge import LineJudge
 from engine.evaluator._lines import LineNet
-from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
+from engine.evaluator.base import LINE_NET_COST, Keys, Planes, Policy, Wdl
 from engine.evaluator.onnx import OnnxEvaluator, describe_file
 
 WEIGHT_PREFIX = "weights."
@@ -40,8 +41,7 @@ class LineEvaluator:
     """A line net. See `engine.evaluator.base.Evaluator` for the attributes."""
 
     max_batch: int | None = None
-    kernel_kind = KERNEL_NONE
-    kernel_seed = 0
+    cost = LINE_NET_COST
 
     def __init__(
         self, source: OnnxEvaluator, *, margin: int | None = None, path: str | None = None
@@ -66,6 +66,7 @@ class LineEvaluator:
             if margin is None:
                 margin = _number(self.metadata, "margin", "0")
             self.line_net = LineNet(weights, _number(self.metadata, "pooled"), margin=margin, path=path)
+            self.judge = LineJudge(self.line_net)
         except ValueError as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
         self._policy = np.empty((0, 0), np.float32)

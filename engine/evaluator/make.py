@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.config import EngineConfig
 from engine.errors import ConfigError, NetError
 from engine.evaluator._lines import paths
-from engine.evaluator.base import KERNEL_NONE, Evaluator
+from engine.evaluator.base import Evaluator
 from engine.evaluator.lines import KIND, LineEvaluator
 from engine.evaluator.onnx import WAY_OUT, OnnxEvaluator
 
@@ -87,13 +87,13 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
 
     evaluator: Evaluator = load_net(net_path(config.net), config.lines)
     check_evaluator(evaluator, quick=True)
-    if not decorate or evaluator.kernel_kind != KERNEL_NONE:
+    if not decorate:
         return evaluator
     if config.symmetry:
         from engine.evaluator.symmetry import SymmetricEvaluator
 
         evaluator = SymmetricEvaluator(evaluator, seed)
-    if config.cache_mib and evaluator.line_net is None:  # a line net is faster than the way through the cache
+    if config.cache_mib and evaluator.judge is None:  # the kernel is faster than the way through the cache
         from engine.evaluator.cache import CachedEvaluator
 
         evaluator = CachedEvaluator(evaluator, config.cache_mib << 20)

@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.encoding import FEATURE_VERSION, N_PLANES
 from engine.errors import NetError
-from engine.evaluator.base import KERNEL_NONE, Keys, Planes, Policy, Wdl
+from engine.evaluator.base import PYTHON_COST, Keys, Planes, Policy, Wdl
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 
@@ -43,9 +43,8 @@ class OnnxEvaluator:
     """A net in a session with one thread. See `engine.evaluator.base.Evaluator` for the attributes."""
 
     max_batch: int | None = None
-    kernel_kind = KERNEL_NONE
-    kernel_seed = 0
-    line_net = None
+    judge = None
+    cost = PYTHON_COST
 
     def __init__(self, path: Path | str) -> None:
         """Load a net and check that it is one of ours.

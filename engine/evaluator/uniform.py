@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator.base import KERNEL_UNIFORM, Keys, Planes, Policy, Wdl
+from engine.evaluator._judge import UniformJudge
+from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
 
 
 class UniformEvaluator:
-    """Zero logits and a certain draw. The tree kernel computes the same itself (`KERNEL_UNIFORM`)."""
+    """Zero logits and a certain draw. The search kernel computes the same itself (`UniformJudge`)."""
 
     __slots__ = ()
 
@@ -19,9 +20,8 @@ class UniformEvaluator:
     min_side = 5
     max_side = 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
-    kernel_kind = KERNEL_UNIFORM
-    kernel_seed = 0
-    line_net = None
+    judge = UniformJudge()
+    cost = STUB_COST
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """See `engine.evaluator.base.Evaluator.evaluate`."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engine.evaluator._lines import LineNet
+from engine.evaluator._judge import KernelJudge
 from engine.rules._board import Board
-from engine.search._growth import Growth
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
 
@@ -30,11 +29,7 @@ PROVEN_WIN: int
 PROVEN_LOSS: int
 PROVEN_DRAW: int
 
-KERNEL_NONE: int
-KERNEL_UNIFORM: int
-KERNEL_HASHED: int
-
-class Tree(Growth):
+class Tree:
     """A search tree over one game. A simulation is `select` and, when it answers LEAF, `expand`.
 
     Edges are seen by the player who makes the move; nodes and WDL by their side to move. One thread at a time
@@ -55,6 +50,10 @@ class Tree(Growth):
         Raises:
             ValueError: too little memory.
         """
+
+    @property
+    def params(self) -> SearchParams:
+        """The settings it was made with."""
 
     # --- position
     def set_root(self, board: Board, max_plies: int = 6) -> int:
@@ -99,23 +98,21 @@ class Tree(Growth):
         Raises:
             ValueError: nothing is pending, a wrong shape, or a value is not finite.
         """
-    def run(self, simulations: int, kernel_kind: int, kernel_seed: int = 0) -> int:
-        """Do simulations with an evaluator of the kernel, without the GIL.
+    def run(self, simulations: int, judge: KernelJudge, *, threes: bool = True) -> int:
+        """Do simulations with an evaluator that the kernel asks itself, without the GIL.
+
+        Args:
+            simulations: how many.
+            judge: of the evaluator (`engine.evaluator.base.Evaluator.judge`).
+            threes: whether nodes that are visited often are solved by fours and threes, where there is a
+                solver and the settings have it; `select` and `gather` always do that.
 
         Returns:
-            Simulations done; fewer than asked for when the root is proven, memory is full or `stop` was set.
-        """
-    def run_net(self, simulations: int, net: LineNet) -> int:
-        """Do simulations with a line net, without the GIL.
-
-        Returns:
-            As `run`.
+            Simulations done; fewer than asked for when the root is proven or memory is full.
 
         Raises:
-            ValueError: the net's answer is not finite.
+            ValueError: no root, or the judge's answer is not finite.
         """
-    stop: bool
-    """Ends `run` and `run_net` before its next simulation; may be set from any thread."""
 
     # --- the root
     @property
@@ -227,7 +224,8 @@ class Tree(Growth):
         """Look at every node, for tests.
 
         Raises:
-            AssertionError: a node is to be freed, has fewer references than moves to it, or cannot be found.
+            AssertionError: a node is to be freed, has fewer references than moves to it, or cannot be found;
+                or its sums are not what its edges say (`kernel/accounts.pxd`).
         """
     def dump(self, max_nodes: int = 1_000_000) -> list[tuple[object, ...]]:
         """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move,
@@ -271,8 +269,3 @@ def scatter(
     Args:
         policy: float32 [>= leaves, A], logits.  wdl: float32 [>= leaves, 3], probabilities.
     """
-
-def kernel_evaluate(
-    kernel_kind: int, kernel_seed: int, key: int, points: int
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return policy logits float32 [A] and WDL float32 [3] of a kernel evaluator, for tests."""

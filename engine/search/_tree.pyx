@@ -1,33 +1,107 @@
 # cython: language_level=3
-"""The search tree as Python sees it: roots, batches, reading. Growing stands in `_growth.pyx`."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+"""The search tree as Python sees it. What it is made of stands in `kernel/`; begin to read in `kernel/walk.pxd`."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from engine._encoding cimport N_PLANES
-from engine.evaluator._lines cimport LineNet
-from engine.rules._board cimport EMPTY, MAX_POINTS, TABLES_ALL, TABLES_FOURS, Board, BoardState
-from engine.search._arena cimport (
-    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Arena, EdgeStat, Node, Ref, exact_q, moves_of,
-    node_at, node_value, opposite, priors_of, stats_of,
+from engine.evaluator._judge cimport Judge, KernelJudge, Question
+from engine.rules._board cimport EMPTY, MAX_POINTS, Board, BoardState
+from engine.search.kernel.accounts cimport SOUND, audit
+from engine.search.kernel.arena cimport CHUNK_UNITS, UNIT_BYTES, Ref, give_chunks_back, keep_to_bound, set_bound
+from engine.search.kernel.expand cimport Moves
+from engine.search.kernel.graph cimport find, forget
+from engine.search.kernel.inspect cimport digest, unmark
+from engine.search.kernel.node cimport (
+    NODE_UNITS, NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
+    moves_of, node_at, node_value, priors_of,
 )
-from engine.search._growth cimport BAD_MOVE, FULL, IDLE, LEAF, NOTHING_LEFT, SKIP, SOLVED, Growth
-from engine.search._maths cimport KERNEL_HASHED, KERNEL_NONE, KERNEL_UNIFORM, kernel_judge, mix64
+from engine.search.kernel.noise cimport mix, unmix
+from engine.search.kernel.root cimport (
+    Favourite, favourite, find_descendant, has_moves, move_root, moves_left, prove_move, prove_root, root_of,
+)
+from engine.search.kernel.select cimport Settings
+from engine.search.kernel.settle cimport list_legal
+from engine.search.kernel.walk cimport (
+    BAD_ANSWER, BAD_MOVE, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer, run,
+)
+from engine.threats._solver cimport Solver
 
 import numpy as np
+
+from engine.search.params import SearchParams
+
+cdef enum:
+    SKIP = -1               # set by the caller of `gather`
+    LEAST_MEMORY = 1 << 20
 
 globals().update(
     IDLE=IDLE, LEAF=LEAF, SOLVED=SOLVED, NOTHING_LEFT=NOTHING_LEFT, FULL=FULL, SKIP=SKIP,
     PROVEN_NONE=PROVEN_NONE, PROVEN_WIN=PROVEN_WIN, PROVEN_LOSS=PROVEN_LOSS, PROVEN_DRAW=PROVEN_DRAW,
-    KERNEL_NONE=KERNEL_NONE, KERNEL_UNIFORM=KERNEL_UNIFORM, KERNEL_HASHED=KERNEL_HASHED,
 )
 
+FAULTS = {1: "weight", 2: "values", 3: "draws", 4: "visits", 5: "edges"}
 
-cdef class Tree(Growth):
+
+cdef bint put_off(void* self, const Question* question, float* logits, float* wdl) noexcept nogil:
+    """Keep the key of the position, whose planes are kept already, for an evaluator that is asked from Python."""
+    (<uint64_t*>self)[0] = question.key
+    return False
+
+
+cdef Judge asked_from_python(float* planes, uint64_t* key) noexcept nogil:
+    """A judge that puts its answers off, and leaves the question at these places."""
+    cdef Judge judge
+    judge.answer = put_off
+    judge.self = key
+    judge.planes = planes
+    return judge
+
+
+cdef int complain(int status, str whose) except -1:
+    """Raise what a status calls for."""
+    if status == BAD_ANSWER:
+        raise ValueError(f"the evaluator's answer{whose} is not finite, or no chances")
+    if status == UNSOUND:
+        raise AssertionError(f"a simulation left the accounts of a node unsound{whose}")
+    return 0
+
+
+cdef class Tree:
     """A search tree; see the stub file for the contract of each method."""
+    cdef TreeState state
+    cdef readonly object params
+    cdef Solver solver              # None: no leaf solver
+    cdef Board board                # None: no root
+    cdef object rng                 # of the root noise
 
     def __cinit__(self, params=None, memory_bytes=67_108_864, solver=None):
+        cdef Settings* s = &self.state.settings
+        self.params = SearchParams() if params is None else params
+        self.solver = solver
+        self.state.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
+        s.c_puct = self.params.c_puct
+        s.c_puct_log = self.params.c_puct_log
+        s.c_puct_base = self.params.c_puct_base
+        s.fpu_reduction = self.params.fpu_reduction
+        s.fpu_reduction_root = self.params.fpu_reduction_root
+        s.minimax_share = self.params.minimax_share
+        s.inverse_temperature = 1.0 / self.params.policy_temperature
+        s.edge_cap = self.params.edge_cap or MAX_POINTS
+        s.transpositions = self.params.transpositions
+        s.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
+        s.tree_vct_visits = self.params.tree_vct_visits
+        s.tree_vct_nodes = self.params.tree_vct_nodes if s.leaf_vcf_nodes > 0 else 0
+        s.max_tree_vct_nodes = self.params.max_tree_vct_nodes
+        self.state.graph.common_units = NODE_UNITS
+        self.memory_bytes = memory_bytes
+        forget(&self.state.graph)
+
+    def __dealloc__(self):
+        give_chunks_back(&self.state.graph.arena, 0)
+        free(self.state.graph.arena.chunks)
+        free(self.state.graph.buckets)
 
     # --- position ------------------------------------------------------------------------------------------
 
@@ -36,90 +110,64 @@ cdef class Tree(Growth):
             raise ValueError("the tree has no root yet")
         return 0
 
-    cdef int need_edges(self) except -1:
-        if not self.root_ready():
-            raise ValueError("the root is not expanded")
-        return 0
-
     def set_root(self, Board board, int max_plies=6):
-        cdef BoardState* to = board.state
-        cdef BoardState* old
-        cdef int p
-        if to.winner != EMPTY or to.n_empty == 0:
+        cdef Ref kept
+        if board.state.winner != EMPTY or board.state.n_empty == 0:
             raise ValueError("the game is over")
-        self.pending = False
-        self.unmix_noise()
-        self.noise_epsilon = 0
-        self.kept = 0
-        if self.root != 0:
-            old = self.board.state
-            added = (set(), set())
-            fits = old.width == to.width and old.height == to.height and old.rule == to.rule
-            if fits and 0 <= old.n_empty - to.n_empty <= max_plies:
-                for p in range(old.points):
-                    if old.cells[p] != to.cells[p]:
-                        if old.cells[p] != EMPTY or to.cells[p] > 1:
-                            fits = False
-                            break
-                        added[to.cells[p]].add(p)
-                own, other = added[old.to_move], added[1 - old.to_move]
-                ahead = len(own) - len(other)
-                if fits and ahead == (old.to_move != to.to_move):
-                    self.descend(self.root, old.to_move, own, other)
-        self.board = board.copy()
-        if self.kept == 0:
+        self.state.walk.pending = False
+        unmix(&self.state.graph.arena, self.state.graph.root, &self.state.noise)
+        self.state.noise.epsilon = 0
+        kept = find_descendant(&self.state, board.state, max_plies)
+        if kept == 0:
             self.clear()
-            self.board = board.copy()
+        self.board = board.copy()
+        self.state.board = self.board.state
+        if kept == 0:
             return 0
-        if self.kept != self.root:
-            node_at(self, self.kept).references += 1
-            self.release(self.root)
-            self.root = self.kept
-        node = node_at(self, self.root)
-        if node.moves != 0 and node.n_moves < node.n_legal:
-            self.widen(node, self.board.state)
-        return node.visits
-
-    cdef void descend(self, Ref ref, int colour, set own, set other):
-        """Find the most visited node behind all the stones, played in turn in any order."""
-        cdef Node* node = node_at(self, ref)
-        cdef EdgeStat* stats
-        cdef int i
-        if not own:     # `other` is empty as well, since the sides take turns
-            if self.kept == 0 or node.visits > node_at(self, self.kept).visits:
-                self.kept = ref
-            return
-        if node.stats == 0:
-            return
-        stats = stats_of(self, node)
-        for i in range(node.n_visited):
-            move = moves_of(self, node)[i]
-            if move in own and stats[i].child != 0:
-                self.descend(stats[i].child, 1 - colour, other, own - {move})
+        move_root(&self.state, kept)
+        return root_of(&self.state).visits
 
     def clear(self):
-        Arena.clear(self)
-        self.pending = self.noisy = False
-        self.noise_epsilon = 0
+        keep_to_bound(&self.state.graph.arena)
+        forget(&self.state.graph)
+        self.state.walk.pending = self.state.noise.mixed = False
+        self.state.noise.epsilon = 0
+        self.state.cramped = 0
         self.board = None
+        self.state.board = NULL
+
+    def trim(self):
+        self.clear()
+        give_chunks_back(&self.state.graph.arena, 0)
 
     def add_root_noise(self, double epsilon, double alpha_total=10.83, seed=None):
         rng = self.rng if seed is None else np.random.default_rng(seed)
         cdef int i
         cdef double[::1] gamma
+        cdef Moves legal
         self.need_root()
-        self.unmix_noise()
-        self.noise_epsilon = epsilon
+        unmix(&self.state.graph.arena, self.state.graph.root, &self.state.noise)
+        self.state.noise.epsilon = epsilon
         if epsilon <= 0:
             return
-        self.list_legal(self.board.state)
-        gamma = rng.standard_gamma(alpha_total / max(1, self.n_candidates), self.board.state.points) + 1e-12
+        list_legal(self.board.state, &legal)
+        gamma = rng.standard_gamma(alpha_total / max(1, legal.n), self.board.state.points) + 1e-12
         for i in range(self.board.state.points):
-            self.noise[i] = gamma[i]
-        if self.root_ready():
-            self.mix_noise()
+            self.state.noise.drawn[i] = gamma[i]
+        if has_moves(&self.state):
+            mix(&self.state.graph.arena, root_of(&self.state), &self.state.noise)
 
     # --- simulations ---------------------------------------------------------------------------------------
+
+    def run(self, int simulations, KernelJudge judge not None, *, bint threes=True):
+        cdef int done = 0, status
+        self.need_root()
+        if judge.judge.answer == NULL:
+            raise ValueError("a judge without an answer")
+        with nogil:
+            status = run(&self.state, &judge.judge, simulations, -1, threes, &done)
+        complain(status, "")
+        return done
 
     cdef int check_planes(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int rows) except -1:
         cdef BoardState* b = self.board.state
@@ -130,101 +178,55 @@ cdef class Tree(Growth):
         return 0
 
     def select(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int root_move=-1):
-        cdef int status
+        cdef int done = 0, status
+        cdef Judge judge
         self.need_root()
         self.check_planes(planes, keys, 1)
-        self.tables = TABLES_ALL
-        self.threes = self.tree_vct_nodes > 0
+        judge = asked_from_python(&planes[0, 0, 0, 0], &keys[0])
         with nogil:
-            status = self.begin(root_move, &planes[0, 0, 0, 0], &keys[0])
+            status = run(&self.state, &judge, 1, root_move, True, &done)
         if status == BAD_MOVE:
             raise ValueError(f"point {root_move} is no move of the root")
+        complain(status, "")
         return status
 
     def expand(self, policy, wdl):
         cdef const float[::1] logits = policy.reshape(-1)
         cdef const float[::1] chances = wdl.reshape(-1)
-        if not self.pending:
+        if not self.state.walk.pending:
             raise ValueError("no leaf is pending")
         if logits.shape[0] != self.board.state.points or chances.shape[0] != 3:
             raise ValueError(f"policy must be [{self.board.state.points}] and wdl [3]")
-        if self.expand_leaf(&logits[0], True, &chances[0]) == BAD_MOVE:
-            raise ValueError("the evaluator's answer is not finite, or no chances")
-
-    def run(self, int simulations, int kernel_kind, uint64_t kernel_seed=0):
-        cdef int done = 0, status
-        self.need_root()
-        if kernel_kind != KERNEL_UNIFORM and kernel_kind != KERNEL_HASHED:
-            raise ValueError(f"the kernel has no evaluator of kind {kernel_kind}")
-        # Open threes matter only for black's forbidden points.
-        self.tables = TABLES_ALL if self.board.state.renju else TABLES_FOURS
-        self.threes = False
-        self.stop = False
-        with nogil:
-            while done < simulations and not self.stop:
-                status = self.simulate(kernel_kind, kernel_seed)
-                if status == LEAF or status == SOLVED:
-                    done += 1
-                elif status != FULL or self.cramped > 1:
-                    break
-        return done
-
-    def run_net(self, int simulations, LineNet net not None):
-        cdef int done = 0, status = LEAF
-        cdef uint64_t key
-        cdef float planes[N_PLANES * MAX_POINTS]
-        cdef float wdl[3]
-        cdef BoardState* b
-        self.need_root()
-        if net.net.x == NULL:
-            raise ValueError("line net: not built")
-        b = self.board.state
-        self.tables = TABLES_ALL
-        self.threes = self.tree_vct_nodes > 0
-        self.stop = False
-        with nogil:
-            while done < simulations and not self.stop:
-                status = self.begin(-1, planes, &key)
-                if status == LEAF:
-                    net.judge(planes, b.width, b.height, self.logits, wdl)
-                    status = self.expand_leaf(self.logits, True, wdl)
-                if status == LEAF or status == SOLVED:
-                    done += 1
-                elif status != FULL or self.cramped > 1:
-                    break
-        if status == BAD_MOVE:
-            raise ValueError("the net's answer is not finite, or no chances")
-        return done
+        complain(answer(&self.state, &logits[0], &chances[0]), "")
 
     # --- the root ------------------------------------------------------------------------------------------
 
     @property
     def has_root(self):
-        return self.root != 0
+        return self.state.graph.root != 0
 
     @property
     def visits(self):
-        return node_at(self, self.root).visits if self.root != 0 else 0
+        return root_of(&self.state).visits if self.has_root else 0
 
     @property
     def proven(self):
-        return node_at(self, self.root).proven if self.root != 0 else PROVEN_NONE
+        return root_of(&self.state).proven if self.has_root else PROVEN_NONE
 
     @property
     def distance(self):
-        return node_at(self, self.root).distance if self.root != 0 else 0
+        return root_of(&self.state).distance if self.has_root else 0
 
     @property
     def forced(self):
-        return self.root_ready() and node_at(self, self.root).n_legal == 1
+        return has_moves(&self.state) and root_of(&self.state).n_legal == 1
 
     @property
     def wdl(self):
-        cdef Node* node
+        cdef Node* node = root_of(&self.state)
         cdef double q, draw
-        if self.root == 0:
+        if node == NULL:
             return (0.0, 1.0, 0.0)
-        node = node_at(self, self.root)
         if node.proven != PROVEN_NONE:
             q, draw = exact_q(node.proven), float(node.proven == PROVEN_DRAW)
         elif node.weight == 0:
@@ -236,346 +238,309 @@ cdef class Tree(Growth):
 
     @property
     def raw_wdl(self):
-        cdef Node* node
-        if self.root == 0:
-            return None
-        node = node_at(self, self.root)
-        if node.raw_win < 0:
+        cdef Node* node = root_of(&self.state)
+        if node == NULL or node.raw_win < 0:
             return None
         return (node.raw_win, node.raw_draw, 1.0 - node.raw_win - node.raw_draw)
 
+    cdef int n_moves(self):
+        return root_of(&self.state).n_moves if has_moves(&self.state) else 0
+
+    cdef int n_edges(self):
+        return root_of(&self.state).n_visited if has_moves(&self.state) else 0
+
+    cdef Edge* edge(self, int i):
+        return &edges_of(&self.state.graph.arena, root_of(&self.state))[i]
+
+    cdef int point(self, int i):
+        return moves_of(&self.state.graph.arena, root_of(&self.state))[i]
+
     def moves(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        out = np.empty(n, dtype=np.int32)
+        cdef int i
+        out = np.empty(self.n_moves(), dtype=np.int32)
         cdef int32_t[::1] view = out
-        for i in range(n):
-            view[i] = moves_of(self, node_at(self, self.root))[i]
+        for i in range(self.n_moves()):
+            view[i] = self.point(i)
         return out
 
     def priors(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        cdef Node* node
-        out = np.empty(n, dtype=np.float32)
+        cdef int i
+        out = np.empty(self.n_moves(), dtype=np.float32)
         cdef float[::1] view = out
-        for i in range(n):
-            node = node_at(self, self.root)
-            view[i] = self.clean[moves_of(self, node)[i]] if self.noisy else priors_of(self, node)[i]
+        for i in range(self.n_moves()):
+            if self.state.noise.mixed:
+                view[i] = self.state.noise.clean[self.point(i)]
+            else:
+                view[i] = priors_of(&self.state.graph.arena, root_of(&self.state))[i]
         return out
 
     def edge_visits(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        out = np.zeros(n, dtype=np.int32)
+        cdef int i
+        out = np.zeros(self.n_moves(), dtype=np.int32)
         cdef int32_t[::1] view = out
-        for i in range(node_at(self, self.root).n_visited if n else 0):
-            view[i] = stats_of(self, node_at(self, self.root))[i].visits
+        for i in range(self.n_edges()):
+            view[i] = self.edge(i).visits
         return out
 
     def edge_q(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        out = np.full(n, np.nan)
+        cdef int i
+        out = np.full(self.n_moves(), np.nan)
         cdef double[::1] view = out
-        for i in range(node_at(self, self.root).n_visited if n else 0):
-            view[i] = stats_of(self, node_at(self, self.root))[i].q
+        for i in range(self.n_edges()):
+            view[i] = self.edge(i).q
         return out
 
     def edge_draw(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        cdef EdgeStat* stat
-        out = np.full(n, np.nan)
+        cdef int i
+        cdef Edge* edge
+        out = np.full(self.n_moves(), np.nan)
         cdef double[::1] view = out
-        for i in range(node_at(self, self.root).n_visited if n else 0):
-            stat = &stats_of(self, node_at(self, self.root))[i]
-            if stat.proven != PROVEN_NONE:
-                view[i] = stat.proven == PROVEN_DRAW
-            elif stat.child != 0:
-                view[i] = stat.draw
+        for i in range(self.n_edges()):
+            edge = self.edge(i)
+            if edge.proven != PROVEN_NONE:
+                view[i] = edge.proven == PROVEN_DRAW
+            elif edge.child != 0:
+                view[i] = edge.draw
         return out
 
     def edge_proven(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        out = np.zeros(n, dtype=np.int8)
-        for i in range(node_at(self, self.root).n_visited if n else 0):
-            out[i] = stats_of(self, node_at(self, self.root))[i].proven
+        cdef int i
+        out = np.zeros(self.n_moves(), dtype=np.int8)
+        for i in range(self.n_edges()):
+            out[i] = self.edge(i).proven
         return out
 
     def edge_distance(self):
-        cdef int i, n = node_at(self, self.root).n_moves if self.root_ready() else 0
-        out = np.zeros(n, dtype=np.int32)
-        for i in range(node_at(self, self.root).n_visited if n else 0):
-            out[i] = stats_of(self, node_at(self, self.root))[i].distance
+        cdef int i
+        out = np.zeros(self.n_moves(), dtype=np.int32)
+        for i in range(self.n_edges()):
+            out[i] = self.edge(i).distance
         return out
 
     def visited_edges(self):
-        cdef Node* node
-        cdef EdgeStat* stats
         cdef int i
-        if not self.root_ready():
-            return []
-        node = node_at(self, self.root)
-        stats = stats_of(self, node)
         return [
-            (moves_of(self, node)[i], stats[i].visits, stats[i].q, stats[i].proven)
-            for i in range(node.n_visited)
+            (self.point(i), self.edge(i).visits, self.edge(i).q, self.edge(i).proven) for i in range(self.n_edges())
         ]
 
     def proof_move(self):
-        cdef Node* node
+        cdef Node* node = root_of(&self.state)
         cdef int i
-        if self.root == 0 or node_at(self, self.root).proven == PROVEN_NONE:
+        if node == NULL or node.proven == PROVEN_NONE:
             return -1
-        node = node_at(self, self.root)
-        i = self.best_edge(node)
+        i = best_edge(&self.state.graph.arena, node)
         if i >= 0:
-            return moves_of(self, node)[i]
+            return self.point(i)
         return -1 if node.proof_move == NO_MOVE else node.proof_move
 
     def top_two(self):
-        cdef Node* node
-        cdef EdgeStat* stats
-        cdef int i, best, second = 0
-        if not self.root_ready():
-            return (-1, 0, 0.0, 0)
-        node = node_at(self, self.root)
-        best = self.best_edge(node)
-        if best < 0:
-            self.ready_head(node)
-            return (moves_of(self, node)[node.n_visited], 0, node.value_sum / max(1, node.weight), 0)
-        stats = stats_of(self, node)
-        for i in range(node.n_visited):
-            if i != best and stats[i].proven != PROVEN_LOSS and stats[i].visits > second:
-                second = stats[i].visits
-        return (moves_of(self, node)[best], stats[best].visits, stats[best].q, second)
+        cdef Favourite found = favourite(&self.state)
+        return (found.point, found.visits, found.q, found.second_visits)
 
     def open_moves(self):
-        cdef Node* node
-        cdef int i, n
-        if not self.root_ready():
-            return 0
-        node = node_at(self, self.root)
-        n = node.n_legal
-        for i in range(node.n_visited):
-            n -= stats_of(self, node)[i].proven == PROVEN_LOSS
-        return n
+        return moves_left(&self.state)
 
     def pv(self, int first=-1, int limit=64):
-        cdef Ref ref = self.root
+        cdef Ref ref = self.state.graph.root
         cdef Node* node
         cdef int i
         line = []
         while ref != 0 and len(line) < limit:
-            node = node_at(self, ref)
+            node = node_at(&self.state.graph.arena, ref)
             if node.moves == 0 or node.n_visited == 0:
                 i = -1
             elif not line and first >= 0:
                 for i in range(node.n_visited):
-                    if moves_of(self, node)[i] == first:
+                    if moves_of(&self.state.graph.arena, node)[i] == first:
                         break
                 else:
                     return [first]
             else:
-                i = self.best_edge(node)
+                i = best_edge(&self.state.graph.arena, node)
             if i < 0:
                 if node.proven in (PROVEN_WIN, PROVEN_LOSS) and node.proof_move != NO_MOVE:
                     line.append(node.proof_move)
                 break
-            line.append(moves_of(self, node)[i])
-            ref = stats_of(self, node)[i].child
+            line.append(moves_of(&self.state.graph.arena, node)[i])
+            ref = edges_of(&self.state.graph.arena, node)[i].child
         return line
 
     def exclude(self, points, int distance):
-        self.need_edges()
+        if not has_moves(&self.state):
+            raise ValueError("the root is not expanded")
         for point in points:
             self.prove_edge(point, PROVEN_LOSS, distance)
 
     cdef int prove_edge(self, int point, int proven, int distance) except -1:
-        """Set the result of a root move and draw the conclusion; a proven one takes just the distance."""
-        cdef Node* node = node_at(self, self.root)
-        cdef EdgeStat* stat
-        cdef Node* child = NULL
-        cdef int d_weight, i = self.find_move(node, point)
-        cdef double d_value, d_draw
-        if i < 0:
+        cdef int status = prove_move(&self.state, point, proven, distance)
+        if status == BAD_MOVE:
             raise ValueError(f"point {point} is no move of the root")
-        if i == node.n_visited:
-            if not self.grow_stats(node):
-                raise MemoryError("no memory for a root move")
-            stat = &stats_of(self, node)[i]
-            memset(stat, 0, sizeof(EdgeStat))
-            stat.prior = priors_of(self, node)[i]
-            node.n_visited += 1
-            node.head_ready = 0
-        stat = &stats_of(self, node)[i]
-        if stat.child != 0:
-            child = node_at(self, stat.child)
-            child.distance = <uint16_t>(distance - 1)
-        stat.distance = <uint16_t>distance
-        if stat.proven == PROVEN_NONE:
-            if proven == PROVEN_LOSS:
-                node.settled_prior += stat.prior
-                if child != NULL:
-                    self.withdraw(stat, child, &d_weight, &d_value, &d_draw)
-                    node.weight += d_weight
-                    node.value_sum += d_value
-                    node.draw_sum += d_draw
-            stat.proven = <uint8_t>proven
-            stat.q = exact_q(proven)
-            if child != NULL:
-                child.proven = <uint8_t>opposite(proven)
-        self.settle(node, stat)
+        if status == FULL:
+            raise MemoryError("no memory for a root move")
         return 0
 
     def prove(self, int proven, int distance, int move):
-        cdef Node* node
         self.need_root()
-        if proven == PROVEN_WIN and self.root_ready():
+        if proven == PROVEN_WIN and has_moves(&self.state):
             self.prove_edge(move, proven, distance)
-            return
-        if self.root == 0:
-            self.root = self.new_node()
-            if self.root == 0:
-                raise MemoryError("no memory for a root")
-        node = node_at(self, self.root)
-        self.unmix_noise()
-        self.strip(node)
-        node.proven = <uint8_t>proven
-        node.distance = <uint16_t>distance
-        node.proof_move = <uint16_t>move
+        elif not prove_root(&self.state, proven, distance, move):
+            raise MemoryError("no memory for a root")
 
     # --- numbers -------------------------------------------------------------------------------------------
 
+    @property
+    def simulations(self):
+        return self.state.counters.simulations
+
+    @property
+    def evaluations(self):
+        return self.state.counters.evaluations
+
+    @property
+    def solved_leaves(self):
+        return self.state.counters.solved_leaves
+
+    @property
+    def solver_nodes(self):
+        return self.state.counters.solver_nodes
+
+    @property
+    def depth_sum(self):
+        return self.state.counters.depth_sum
+
+    @property
+    def depth_max(self):
+        return self.state.counters.depth_max
+
     def reset_counters(self):
-        self.simulations = self.evaluations = self.solved_leaves = self.solver_nodes = self.depth_sum = 0
-        self.depth_max = 0
+        memset(&self.state.counters, 0, sizeof(self.state.counters))
+
+    @property
+    def nodes(self):
+        return self.state.graph.n_nodes
+
+    @property
+    def memory_used(self):
+        return <int64_t>self.state.graph.arena.n_chunks * CHUNK_UNITS * UNIT_BYTES
+
+    @property
+    def memory_bytes(self):
+        return <int64_t>self.state.graph.arena.wanted_chunks * CHUNK_UNITS * UNIT_BYTES
+
+    @memory_bytes.setter
+    def memory_bytes(self, value):
+        if value < LEAST_MEMORY:
+            raise ValueError(f"a tree needs at least 1 MiB, not {value} bytes")
+        if not set_bound(&self.state.graph.arena, min(value, 1 << 36)):
+            raise MemoryError("no memory for a tree")
 
     def signature(self):
-        if self.root == 0:
+        cdef uint64_t h
+        if self.state.graph.root == 0:
             return 0
-        h = self.digest(self.root, 0)
-        self.unmark(self.root)
+        h = digest(&self.state.graph.arena, self.state.graph.root, 0)
+        unmark(&self.state.graph.arena, self.state.graph.root)
         return h
-
-    cdef uint64_t digest(self, Ref ref, uint64_t h) noexcept nogil:
-        """Mix a node and, the first time, what lies below it into `h`; leaves marks behind."""
-        cdef Node* node = node_at(self, ref)
-        cdef EdgeStat* stats
-        cdef uint64_t bits
-        cdef int i
-        if node.mark:
-            return mix64(h ^ node.key)
-        node.mark = 1
-        memcpy(&bits, &node.value_sum, sizeof(double))
-        h = mix64(h ^ bits ^ (<uint64_t>node.visits << 32) ^ <uint64_t>node.weight)
-        h = mix64(h + node.proven + (<uint64_t>node.distance << 8) + (<uint64_t>node.n_visited << 32))
-        if node.stats != 0:
-            stats = stats_of(self, node)
-            for i in range(node.n_visited):
-                h = mix64(h ^ moves_of(self, node)[i])
-                if stats[i].child != 0:
-                    h = self.digest(stats[i].child, h)
-        return h
-
-    cdef void unmark(self, Ref ref) noexcept nogil:
-        cdef Node* node = node_at(self, ref)
-        cdef int i
-        node.mark = 0
-        for i in range(node.n_visited):
-            ref = stats_of(self, node)[i].child
-            if ref != 0 and node_at(self, ref).mark:
-                self.unmark(ref)
 
     def check(self):
         cdef Node* node
-        cdef Ref ref
+        cdef Ref ref = self.state.graph.dead
         cdef int i
-        ways = {self.root: 1}
+        ways = {self.state.graph.root: 1}
         dead = set()
-        ref = self.dead
         while ref != 0:
             dead.add(ref)
-            ref = <Ref>node_at(self, ref).visits
-        stack = [self.root] if self.root != 0 else []
+            ref = <Ref>node_at(&self.state.graph.arena, ref).visits
+        stack = [self.state.graph.root] if self.state.graph.root != 0 else []
         while stack:
             ref = stack.pop()
-            node = node_at(self, ref)
+            node = node_at(&self.state.graph.arena, ref)
             if ref in dead:
                 raise AssertionError(f"node {ref} is about to be freed")
-            if node.key != 0 and self.find(node.key) != ref:
+            if node.key != 0 and find(&self.state.graph, node.key) != ref:
                 raise AssertionError(f"node {ref} cannot be found by its position")
-            if node.n_visited > min(node.stats_room, node.n_moves) or node.n_moves > node.n_legal:
+            if node.n_visited > min(node.room, node.n_moves) or node.n_moves > node.n_legal:
                 raise AssertionError(f"node {ref} has {node.n_visited} edges of {node.n_moves} moves")
+            i = audit(&self.state.graph.arena, node)
+            if i != SOUND:
+                raise AssertionError(f"node {ref}: the accounts do not add up: {FAULTS[i]}")
             for i in range(node.n_visited):
-                child = stats_of(self, node)[i].child
+                child = edges_of(&self.state.graph.arena, node)[i].child
                 if child == 0:
                     continue
                 if child not in ways:
                     stack.append(child)
                 ways[child] = ways.get(child, 0) + 1
         for ref, count in ways.items():
-            if ref != 0 and node_at(self, ref).references < count:
-                raise AssertionError(f"node {ref}: {node_at(self, ref).references} references of {count}")
+            if ref != 0 and node_at(&self.state.graph.arena, ref).references < count:
+                raise AssertionError(
+                    f"node {ref}: {node_at(&self.state.graph.arena, ref).references} references of {count}"
+                )
 
     def dump(self, max_nodes=1_000_000):
         cdef Node* node
+        cdef Edge* edges
         cdef int i
         out = []
         seen = set()
-        stack = [((), self.root)] if self.root != 0 else []
+        stack = [((), self.state.graph.root)] if self.state.graph.root != 0 else []
         while stack and len(out) < max_nodes:
             path, ref = stack.pop()
             if ref in seen:
                 continue
             seen.add(ref)
-            node = node_at(self, ref)
-            edges = [
-                (moves_of(self, node)[i], stats_of(self, node)[i].visits) for i in range(node.n_visited)
+            node = node_at(&self.state.graph.arena, ref)
+            edges = edges_of(&self.state.graph.arena, node)
+            walked = [
+                (moves_of(&self.state.graph.arena, node)[i], edges[i].visits) for i in range(node.n_visited)
             ]
             out.append((
                 path, node.visits, node.weight, node.value_sum, node.proven, node.distance, node.n_moves,
-                tuple(edges),
+                tuple(walked),
             ))
             for i in range(node.n_visited - 1, -1, -1):
-                if stats_of(self, node)[i].child != 0:
-                    stack.append(((*path, edges[i][0]), stats_of(self, node)[i].child))
+                if edges[i].child != 0:
+                    stack.append(((*path, walked[i][0]), edges[i].child))
         return out
 
 
-cdef class _Pointers:
+cdef class _Batch:
     """Plain pointers to the trees of a batch, for loops without the GIL."""
-    cdef void** trees
+    cdef TreeState** states
     cdef int n
-    cdef list keep
+    cdef list trees
 
     def __cinit__(self, trees, int n_status):
         cdef int i
         cdef Tree tree
         cdef BoardState* first = NULL
-        self.keep = list(trees)
-        self.n = len(self.keep)
+        self.trees = list(trees)
+        self.n = len(self.trees)
         if self.n == 0 or self.n != n_status:
             raise ValueError(f"{self.n} trees, {n_status} statuses")
-        self.trees = <void**>malloc(self.n * sizeof(void*))
-        if self.trees == NULL:
+        self.states = <TreeState**>malloc(self.n * sizeof(TreeState*))
+        if self.states == NULL:
             raise MemoryError("no memory for a batch")
         for i in range(self.n):
-            tree = self.keep[i]
+            tree = self.trees[i]
             tree.need_root()
             if first == NULL:
                 first = tree.board.state
             if tree.board.state.width != first.width or tree.board.state.height != first.height:
                 raise ValueError("the trees of a batch must have boards of one size")
-            self.trees[i] = <void*>tree
+            self.states[i] = &tree.state
 
     def __dealloc__(self):
-        free(self.trees)
+        free(self.states)
 
 
 def gather(
     trees, float[:, :, :, ::1] planes, uint64_t[::1] keys, int32_t[::1] status, root_moves=None, int tries=1
 ):
-    cdef _Pointers batch = _Pointers(trees, <int>status.shape[0])
+    cdef _Batch batch = _Batch(trees, <int>status.shape[0])
     cdef int32_t[::1] forced = None
-    cdef int i, n = 0, answer = IDLE, wrong = -1
-    cdef int move = -1
+    cdef Judge judge
+    cdef int i, n = 0, wrong = -1, done, move = -1
     cdef bint with_moves = root_moves is not None
     if with_moves:
         forced = root_moves
@@ -588,54 +553,39 @@ def gather(
                 continue
             if with_moves:
                 move = forced[i]
-            (<Tree>batch.trees[i]).tables = TABLES_ALL
-            (<Tree>batch.trees[i]).threes = (<Tree>batch.trees[i]).tree_vct_nodes > 0
-            for _ in range(tries):
-                answer = (<Tree>batch.trees[i]).begin(move, &planes[n, 0, 0, 0], &keys[n])
-                if answer != SOLVED:
-                    break
-            status[i] = answer
-            if answer == LEAF:
+            done = 0
+            judge = asked_from_python(&planes[n, 0, 0, 0], &keys[n])
+            status[i] = run(batch.states[i], &judge, tries, move, True, &done)
+            if status[i] == LEAF:
                 n += 1
-            elif answer == BAD_MOVE:
+            elif status[i] < 0:
                 wrong = i
     if wrong >= 0:
+        complain(status[wrong], f" for tree {wrong}")
         raise ValueError(f"point {forced[wrong]} is no move of the root of tree {wrong}")
     return n
 
 
 def scatter(trees, const float[:, ::1] policy, const float[:, ::1] wdl, int32_t[::1] status):
-    cdef _Pointers batch = _Pointers(trees, <int>status.shape[0])
-    cdef int i, n = 0, wrong = -1
+    cdef _Batch batch = _Batch(trees, <int>status.shape[0])
+    cdef int i, n = 0, outcome, worst = IDLE, wrong = -1
     for i in range(batch.n):
         if status[i] == LEAF:
             n += 1
-            if not (<Tree>batch.trees[i]).pending:
+            if not batch.states[i].walk.pending:
                 raise ValueError(f"tree {i} has no pending leaf")
     if policy.shape[0] < n or wdl.shape[0] < n or wdl.shape[1] != 3:
         raise ValueError(f"policy and wdl must have at least {n} rows")
-    if policy.shape[1] != (<Tree>batch.trees[0]).board.state.points:
+    if policy.shape[1] != batch.states[0].board.points:
         raise ValueError("policy has a wrong number of points")
     n = 0
     with nogil:
         for i in range(batch.n):
             if status[i] == LEAF:
-                if (<Tree>batch.trees[i]).expand_leaf(&policy[n, 0], True, &wdl[n, 0]) == BAD_MOVE:
+                outcome = answer(batch.states[i], &policy[n, 0], &wdl[n, 0])
+                if outcome < 0:
+                    worst = outcome
                     wrong = i
                 status[i] = IDLE
                 n += 1
-    if wrong >= 0:
-        raise ValueError(f"the evaluator's answer for tree {wrong} is not finite, or no chances")
-
-
-def kernel_evaluate(int kernel_kind, uint64_t kernel_seed, uint64_t key, int points):
-    cdef uint16_t all_points[484]
-    cdef int i
-    logits = np.empty(points, dtype=np.float32)
-    wdl = np.empty(3, dtype=np.float32)
-    cdef float[::1] logits_view = logits
-    cdef float[::1] wdl_view = wdl
-    for i in range(points):
-        all_points[i] = <uint16_t>i
-    kernel_judge(kernel_kind, kernel_seed, key, all_points, points, &logits_view[0], &wdl_view[0])
-    return logits, wdl
+    complain(worst, f" for tree {wrong}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from engine.encoding import N_PLANES
-from engine.evaluator.base import KERNEL_NONE, Evaluator
+from engine.evaluator.base import LINE_NET_COST, Evaluator
 from engine.rules._board import Board
 from engine.search import _tree
 from engine.search._tree import Tree
@@ -28,6 +28,9 @@ LOOK_EVERY = 32
 """Simulations between looks at the root, for the stoppers and the solver (derived: 2 us of 32 x 50 us)."""
 FIRST_LOOKS = 4
 """Simulations that are each followed by a look (derived: the solver begins with as many questions)."""
+THREES_COST = LINE_NET_COST
+"""Cost of an evaluator from which on nodes inside the tree are solved by fours and threes (derived: calls of
+the solver would take most of the time of cheaper simulations)."""
 PV_MOVES = 8
 """How many moves of a result carry their principal variation (derived: nobody reads more)."""
 
@@ -111,11 +114,7 @@ class Search:
         state = SearchState(started_s=now_s, now_s=now_s)
         self._prover = None
         if self._solver is not None:
-            nodes = self.params.root_solver_nodes
-            if evaluator.kernel_kind != KERNEL_NONE:
-                nodes //= 10  # derived: a simulation without a net takes 1/10 of the time
-            elif evaluator.line_net is None:
-                nodes *= 4  # derived: one with a net in onnxruntime takes 4 to 5 times as long
+            nodes = int(self.params.root_solver_nodes * evaluator.cost)
             self._prover = RootProver(self._solver, tree, board, nodes)
 
         def stop_reason() -> str | None:
@@ -125,11 +124,9 @@ class Search:
                     return reason
             return None
 
-        kind, seed, line_net = evaluator.kernel_kind, evaluator.kernel_seed, evaluator.line_net
-        if line_net is not None:
-            simulate = self._kernel_steps(lambda slice_: self.tree.run_net(slice_, line_net), state)
-        elif kind != KERNEL_NONE:
-            simulate = self._kernel_steps(lambda slice_: self.tree.run(slice_, kind, seed), state)
+        judge, threes = evaluator.judge, evaluator.cost >= THREES_COST
+        if judge is not None:
+            simulate = self._kernel_steps(lambda slice_: tree.run(slice_, judge, threes=threes), state)
         else:
             simulate = self._net_steps(board, evaluator)
         info_s = now_s + (

@@ -17,7 +17,7 @@ class Solver:
     """
 
     def __init__(self, table_log2: int = 16) -> None:
-        """Make a solver whose tables hold 2 ** table_log2 positions: 16 bytes each, 48 once VCT is used.
+        """Make a solver whose tables hold 2 ** table_log2 positions: 16 bytes each, 40 once VCT is used.
 
         Raises:
             ValueError: table_log2 is not within 4..28.

@@ -14,9 +14,12 @@ IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import|c?import\s+([\w.]+))", r
 ALLOWED = {
     "engine/rules": {"libc", "numpy", "engine.rules"},
     "engine/threats": {"libc", "cython", "numpy", "cpython", "engine.rules", "engine.threats"},
+    "engine/threats/kernel": {"libc", "engine.rules", "engine.threats"},
     "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
-                      "engine._encoding", "engine.evaluator._lines"},
-    "engine/evaluator": {"libc", "numpy"},
+                      "engine._encoding", "engine.evaluator._judge"},
+    "engine/search/kernel": {"libc", "engine.rules", "engine.threats", "engine.search", "engine._encoding",
+                             "engine.evaluator._judge"},
+    "engine/evaluator": {"libc", "numpy", "engine.evaluator"},
     "engine": {"libc", "numpy", "engine.rules"},
     "training/play": {"libc", "numpy", "cpython", "engine"},
 }

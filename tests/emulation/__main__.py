@@ -3,9 +3,9 @@
     python -m tests.emulation                   # bits of AVX-512 against those of AVX2, and the reference
     python -m tests.emulation -k window -x      # options of pytest
 
-Compiles `engine.evaluator._lines` once more, against SIMDe (Debian: libsimde-dev), into a folder that is removed
-afterwards. Says so and does nothing where SIMDe, AVX2 or a compiler with its options is missing. Shows that the
-loops compute the right thing; what a processor of today does with them, and how fast, it cannot show.
+Compiles `engine.evaluator._lines` once more, against SIMDe (Debian: libsimde-dev), into a folder that is
+removed afterwards. Says so and does nothing where SIMDe, AVX2 or a compiler with its options is missing.
+Shows that the loops compute the right thing; how fast they are on a real processor it cannot show.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "engine.evaluator._lines"
 HEADER = Path(__file__).with_name("avx512.h")
-FLAGS = ("-O2", "-mavx2", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-Wno-psabi", "-DTENGEN_EMULATED")
+FLAGS = ("-O2", "-mavx2", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-Wno-psabi")
 FOLDERS = ("engine/rules", "engine/evaluator")
 
 
@@ -58,7 +58,18 @@ def build(folder: Path) -> Path:
     cython = [sys.executable, "-m", "cython", "-3", "-X", "boundscheck=False", "-X", "wraparound=False"]
     subprocess.run([*cython, "-X", "cdivision=True", "-o", str(source), str(pyx)], cwd=ROOT, check=True)
     includes = [f"-I{ROOT / name}" for name in FOLDERS] + [f"-I{sysconfig.get_path('include')}"]
-    command = [*compiler(), *FLAGS, *includes, "-include", str(HEADER), str(source), "-o", str(target), "-lm"]
+    command = [
+        *compiler(),
+        *FLAGS,
+        "-DTENGEN_EMULATED",
+        *includes,
+        "-include",
+        str(HEADER),
+        str(source),
+        "-o",
+        str(target),
+        "-lm",
+    ]
     subprocess.run(command, check=True)
     return target
 

@@ -10,7 +10,8 @@ import dataclasses
 import pytest
 
 from engine.commands.bench import signature_of_game
-from engine.evaluator.base import KERNEL_HASHED, KERNEL_UNIFORM
+from engine.evaluator.hashed import HashedEvaluator
+from engine.evaluator.uniform import UniformEvaluator
 from engine.positions import read_position
 from engine.rules._board import Board
 from engine.search._tree import Tree
@@ -27,28 +28,31 @@ PLAYED = dataclasses.replace(
     solver_table_log2=14, rival_visits=0.4, value_spread=0.6,
 )
 """All that a search of a game does, spelled out as well."""
+HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()
 
 
 @pytest.mark.parametrize(
-    ("side", "rule", "kind", "digest"),
+    ("side", "rule", "evaluator", "digest"),
     [
-        (15, 0, KERNEL_HASHED, 0xD036_2D2D_1124_A3F7),
-        (15, 1, KERNEL_HASHED, 0x3D39_1439_06D4_55C3),
-        (15, 4, KERNEL_HASHED, 0x2B49_09B2_DC66_4D6A),
-        (20, 0, KERNEL_HASHED, 0x9EC2_18C3_60F1_DC6F),
-        (9, 8, KERNEL_HASHED, 0x3089_29E2_0E91_F33C),
-        (5, 9, KERNEL_HASHED, 0xE2AA_3C43_649A_5B41),
-        (7, 0, KERNEL_UNIFORM, 0x6BBA_0AFC_4367_BDC9),
+        (15, 0, HASHED, 0xD036_2D2D_1124_A3F7),
+        (15, 1, HASHED, 0x3D39_1439_06D4_55C3),
+        (15, 4, HASHED, 0x2B49_09B2_DC66_4D6A),
+        (20, 0, HASHED, 0x9EC2_18C3_60F1_DC6F),
+        (9, 8, HASHED, 0x3089_29E2_0E91_F33C),
+        (5, 9, HASHED, 0x43AE_3751_E2C8_A4BA),
+        (7, 0, UNIFORM, 0x6BBA_0AFC_4367_BDC9),
     ],
 )
-def test_tree_is_as_it_was(side: int, rule: int, kind: int, digest: int) -> None:
+def test_tree_is_as_it_was(
+    side: int, rule: int, evaluator: HashedEvaluator | UniformEvaluator, digest: int
+) -> None:
     board = Board(side, side, rule)
     middle = (side // 2) * side + side // 2
     for point in (middle, middle + 1, middle + side, middle - side - 1):
         board.place(point)
     tree = Tree(PLAIN, 16 << 20)
     tree.set_root(board)
-    tree.run(2000, kind, 12345)
+    tree.run(2000, evaluator.judge)
     assert hex(tree.signature()) == hex(digest)
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from engine.evaluator.check import canary_batches
 from engine.evaluator.onnx import OnnxEvaluator
-from training.data.records import GameRecord
+from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.match import main as match_main
 from training.ship import main as ship_main
@@ -43,7 +43,7 @@ def events(run_dir: Path, kind: str) -> list[dict[str, object]]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
-def games(run_dir: Path) -> list[GameRecord]:
+def games(run_dir: Path) -> list[SelfPlayRecord]:
     return [game for path in list_shards(run_dir / "records") for game in read_shard(path)]
 
 
@@ -59,7 +59,7 @@ def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) 
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (1800,))])
+@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (3200,))])
 def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, kind, parts):
     """With the processor in place of the GPU."""
     on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]

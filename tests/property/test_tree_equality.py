@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.evaluator.base import KERNEL_HASHED, KERNEL_UNIFORM
+from engine.evaluator._judge import HashedJudge
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
@@ -77,7 +77,7 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
         tree = Tree(params, 32 << 20)
         tree.set_root(board)
         twin = Twin(board, judge_of(evaluator), params)
-        done = tree.run(n, KERNEL_UNIFORM if uniform else KERNEL_HASHED, trial)
+        done = tree.run(n, evaluator.judge)
         assert done == sum(twin.simulate() for _ in range(n))
         assert without_stored(tree.dump()) == twin.dump()
         seen.add(tree.proven)
@@ -94,7 +94,7 @@ def test_select_and_expand_grow_the_tree_of_run(rule: int) -> None:
         evaluator = HashedEvaluator(trial)
         by_run, by_hand = Tree(), Tree()
         by_run.set_root(board)
-        by_run.run(300, KERNEL_HASHED, trial)
+        by_run.run(300, HashedJudge(trial))
         by_hand.set_root(board)
         planes, keys = np.zeros((1, 20, 9, 9), np.float32), np.zeros(1, np.uint64)
         for _ in range(300):

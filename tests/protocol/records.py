@@ -72,7 +72,7 @@ class Incident:
 
 
 @dataclass(slots=True)
-class GameRecord:
+class JudgedGame:
     """One game. `winner` is a player index, or None for a draw or an abandoned game."""
 
     terms: Terms
@@ -107,7 +107,7 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     return {"n": len(values), **{name: round(percentile(values, s), 2) for name, s in shares.items()}}
 
 
-def summarise(records: Iterable[GameRecord], names: Sequence[str]) -> dict[str, object]:
+def summarise(records: Iterable[JudgedGame], names: Sequence[str]) -> dict[str, object]:
     """Return the figures of a run, ready for JSON: times in ms, memory in MiB, players by name."""
     games = list(records)
     kinds = collections.Counter((names[i.player], i.kind) for game in games for i in game.incidents)
@@ -137,5 +137,5 @@ def summarise(records: Iterable[GameRecord], names: Sequence[str]) -> dict[str, 
     return summary
 
 
-def as_json(records: Iterable[GameRecord]) -> list[dict[str, object]]:
+def as_json(records: Iterable[JudgedGame]) -> list[dict[str, object]]:
     return [asdict(record) for record in records]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
-from tests.protocol.records import Forfeit, GameRecord, Terms, as_json, summarise
+from tests.protocol.records import Forfeit, JudgedGame, Terms, as_json, summarise
 from tests.protocol.seats import SEATS, LocalSeat, PiskvorkSeat, Seat
 
 DEFAULT_BRAIN = f"{shlex.quote(sys.executable)} -m protocol"
@@ -37,9 +37,9 @@ def draw_after(profile: str, size: int, rule: int) -> int:
     return points
 
 
-def play_game(seats: Sequence[Seat], terms: Terms, *, profile: str) -> GameRecord:
+def play_game(seats: Sequence[Seat], terms: Terms, *, profile: str) -> JudgedGame:
     """Play one game; player `terms.number % 2` has black. Never raises for what a player does."""
-    record = GameRecord(terms, black=terms.number % 2, moves=list(terms.opening))
+    record = JudgedGame(terms, black=terms.number % 2, moves=list(terms.opening))
     position = position_after(terms.size, terms.rule, terms.opening)
     take_back_at = _take_back_ply(seats, terms)
     try:
@@ -98,7 +98,7 @@ def make_seat(kind: str, profile: str, seed: int) -> Seat:
 
 def play_series(
     profile: str, players: Sequence[str], games: Sequence[Terms], seed: int = 0, cpu: int | None = None
-) -> list[GameRecord]:
+) -> list[JudgedGame]:
     """Play games one after the other between the same two players (brain command or `tactical`).
 
     Processes live as long as the profile lets them; `cpu` pins all of them to one core.
@@ -165,14 +165,14 @@ def run_games(
     seed: int = 0,
     pin: bool = False,
     progress: bool = False,
-) -> list[GameRecord]:
+) -> list[JudgedGame]:
     """Play games on `concurrency` worker processes and return their records in order."""
     if concurrency == 1:
         return play_series(profile, players, games, seed, 0 if pin else None)
     chunk = 2 if profile in ("judge", "qpiskvork") else -(-len(games) // concurrency)
     cores = sorted(os.sched_getaffinity(0)) if pin else []
     context = multiprocessing.get_context("spawn")
-    records: list[GameRecord] = []
+    records: list[JudgedGame] = []
     with concurrent.futures.ProcessPoolExecutor(concurrency, mp_context=context) as pool:
         jobs = [
             pool.submit(
@@ -194,7 +194,7 @@ def run_games(
     return sorted(records, key=lambda record: record.terms.number)
 
 
-def print_summary(summary: dict[str, object], records: Iterable[GameRecord], shown: int = 20) -> None:
+def print_summary(summary: dict[str, object], records: Iterable[JudgedGame], shown: int = 20) -> None:
     """Print the summary and the first incidents in full."""
     for key, value in summary.items():
         print(f"{key:22} {value}")

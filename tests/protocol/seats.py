@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 
 from tests.protocol.position import Position
 from tests.protocol.process import Brain, BrainGone, Line, split_chunk, split_lines
-from tests.protocol.records import COLD_START_MS, Cell, Forfeit, GameRecord, MoveTime
+from tests.protocol.records import COLD_START_MS, Cell, Forfeit, JudgedGame, MoveTime
 
 END_LIMIT_S = 0.5  # protocol: the judge kills what still runs half a second after END
 MOVE = re.compile(rb"(\d+),(\d+)")
@@ -27,7 +27,7 @@ UNLIMITED_MS = 2_147_483_647  # protocol
 class Seat(Protocol):
     """A player of a series of games."""
 
-    def new_game(self, record: GameRecord, player: int) -> None: ...
+    def new_game(self, record: JudgedGame, player: int) -> None: ...
 
     def move(self, position: Position) -> Cell:
         """Answer with a cell; raise Forfeit when the game is lost without one."""
@@ -46,7 +46,7 @@ class LocalSeat:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
-    def new_game(self, record: GameRecord, player: int) -> None:
+    def new_game(self, record: JudgedGame, player: int) -> None:
         pass
 
     def move(self, position: Position) -> Cell:
@@ -90,7 +90,7 @@ class BrainSeat:
 
     # -- what the manager does -------------------------------------------------------------------------------
 
-    def new_game(self, record: GameRecord, player: int) -> None:
+    def new_game(self, record: JudgedGame, player: int) -> None:
         self.record = record
         self.player = player
         self.terms = record.terms
@@ -321,7 +321,7 @@ class PiskvorkSeat(BrainSeat):
 
     merge_stderr = True
 
-    def new_game(self, record: GameRecord, player: int) -> None:
+    def new_game(self, record: JudgedGame, player: int) -> None:
         old_size = self.terms.size if self.brain is not None else None
         super().new_game(record, player)
         if old_size is not None and old_size != self.terms.size:
@@ -385,7 +385,7 @@ class CliSeat(BrainSeat):
 
     line_end = b"\n"
 
-    def new_game(self, record: GameRecord, player: int) -> None:
+    def new_game(self, record: JudgedGame, player: int) -> None:
         super().new_game(record, player)
         if self.brain is None:
             self._spawn()
@@ -425,7 +425,7 @@ class QpiskvorkSeat(BrainSeat):
 
     splitter = split_chunk
 
-    def new_game(self, record: GameRecord, player: int) -> None:
+    def new_game(self, record: JudgedGame, player: int) -> None:
         super().new_game(record, player)
         self._pause_at = random.Random(self.terms.seed).randrange(4, 12)
         self._open()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
-from tests.protocol.records import GameRecord, Terms, percentile, summarise
+from tests.protocol.records import JudgedGame, Terms, percentile, summarise
 from tests.protocol.referee import main, plan_games, play_series
 from tests.protocol.seats import SEATS
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.posix
 STUB = f"{shlex.quote(sys.executable)} -S -E {shlex.quote(str(Path(__file__).with_name('stub.py')))}"
 
 
-def play(profile: str, fault: str = "", games: int = 1, **terms: int) -> list[GameRecord]:
+def play(profile: str, fault: str = "", games: int = 1, **terms: int) -> list[JudgedGame]:
     """Play the stub (player 0) against the tactical player."""
     series = [
         Terms(n, size=9, rule=0, opening=((4, 4), (5, 5)), **{"turn_ms": 1000, **terms}) for n in range(games)
@@ -28,7 +28,7 @@ def play(profile: str, fault: str = "", games: int = 1, **terms: int) -> list[Ga
     return play_series(profile, [f"{STUB} {fault}", "tactical"], series)
 
 
-def kinds(records: list[GameRecord]) -> set[str]:
+def kinds(records: list[JudgedGame]) -> set[str]:
     assert all(i.player == 0 for r in records for i in r.incidents)
     return {i.kind for r in records for i in r.incidents}
 

@@ -86,6 +86,11 @@ class Node:
         q = self.value_sum / self.weight if self.weight else 0.0
         return q if q > 0 or not self.has_draw else 0.0
 
+    @property
+    def kept_by_edge(self) -> bool:
+        """Whether edges to the node add to sums by their own weight and mean."""
+        return self.shared or self.has_draw
+
     def best_raw(self) -> int:
         """Return the judge's word on the end of the best line, in 127ths."""
         open_moves = [e.best for e in self.edges if not e.proven and e.visits]
@@ -256,7 +261,7 @@ class Twin:
                     weight, value, draw = self._withdraw(edge, child)
                 elif child.proven == DRAW:
                     node.has_draw = True
-                    if child.shared:
+                    if child.kept_by_edge:
                         weight, value, draw = self._withdraw(edge, child)
                         edge.weight, weight = 1 - weight, 1
                         draw += edge.weight
@@ -284,7 +289,7 @@ class Twin:
     @staticmethod
     def _withdraw(edge: Edge, child: Node) -> tuple[int, float, float]:
         """Return what a node's sums gain when a move stops to count."""
-        if child.shared:
+        if child.kept_by_edge:
             weight = edge.weight
             edge.weight = 0
             return -weight, -weight * edge.q, -weight * edge.draw
@@ -295,7 +300,7 @@ class Twin:
     def _carry(edge: Edge, child: Node, delta: tuple[int, float, float]) -> tuple[int, float, float]:
         """Return what a node's sums gain when those of its child have changed."""
         mean_draw = child.draw_sum / child.weight if child.weight else 0.0
-        if not child.shared:
+        if not child.kept_by_edge:
             edge.q, edge.weight, edge.draw = -child.value(), child.weight, as_float32(mean_draw)
             return delta[0], -delta[1], delta[2]
         weight = child.weight

@@ -12,6 +12,7 @@ from engine import Engine, EngineConfig, NetError, PositionError, Rule, SearchLi
 from engine import engine as engine_module
 from engine.choice import draw_move
 from engine.control import MoveControl
+from engine.evaluator.base import PYTHON_COST
 from engine.fallback import fallback_point, immediate_result, result_of
 from engine.memory import MIN_TREE_BYTES, private_bytes, tree_bytes
 from engine.rules._board import Board
@@ -49,9 +50,8 @@ class Slow:
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)
-    kernel_kind = 0
-    kernel_seed = 0
-    line_net = None
+    judge = None
+    cost = PYTHON_COST
 
     def __init__(self, clock=None, seconds=0.0):
         self.clock = clock

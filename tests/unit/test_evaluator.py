@@ -10,6 +10,7 @@ import pytest
 from engine.config import EngineConfig
 from engine.encoding import N_PLANES, encode
 from engine.errors import NetError
+from engine.evaluator.base import PYTHON_COST
 from engine.evaluator.cache import CachedEvaluator
 from engine.evaluator.check import batch_of, canary_boards, check_evaluator, difference
 from engine.evaluator.make import make_evaluator, net_path
@@ -28,9 +29,8 @@ class Counting:
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)
-    kernel_kind = 0
-    kernel_seed = 0
-    line_net = None
+    judge = None
+    cost = PYTHON_COST
 
     def __init__(self, fault=None):
         self.asked = 0

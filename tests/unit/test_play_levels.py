@@ -113,7 +113,7 @@ def test_who_overlooks_everything_still_plays_legal_moves(rule, seed):
 
 def test_moves_are_drawn_near_the_stones_and_no_worse_than_a_plan():
     class Judge(UniformEvaluator):
-        kernel_kind = 0
+        judge = None
 
         def evaluate(self, planes, keys):
             logits, wdl = super().evaluate(planes, keys)

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from engine.evaluator.base import PYTHON_COST
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
@@ -25,10 +26,11 @@ MIB = 1 << 20
 class PythonHashed(HashedEvaluator):
     """The hashed evaluator, called as a net is."""
 
-    kernel_kind = 0
+    cost = PYTHON_COST
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
+        self.judge = None
         self.calls = 0
 
     def evaluate(self, planes, keys):

@@ -3,10 +3,11 @@
 import numpy as np
 
 from engine.encoding import N_PLANES
+from engine.evaluator._judge import UniformJudge
 from engine.rules._board import Board
 from engine.rules.geometry import parse_move, parse_moves
 from engine.search import _tree
-from engine.search._tree import KERNEL_UNIFORM, Tree
+from engine.search._tree import Tree
 from engine.search.params import SearchParams
 from engine.search.prover import RootProver
 from engine.threats._solver import Solver
@@ -22,7 +23,7 @@ def test_the_move_that_would_be_played_is_checked_for_the_answer_that_wins() -> 
     loser = parse_move("f9", 15, 15)
     tree = Tree(SearchParams(leaf_vcf_nodes=0), 8 << 20, None)
     tree.set_root(board)
-    tree.run(1, KERNEL_UNIFORM)
+    tree.run(1, UniformJudge())
     planes = np.zeros((1, N_PLANES, 15, 15), np.float32)
     keys = np.zeros(1, np.uint64)
     for _ in range(20):  # make f9 the favourite
@@ -43,7 +44,7 @@ def test_a_checked_move_is_not_asked_about_again() -> None:
     board.place(112)
     tree = Tree(SearchParams(), 8 << 20, None)
     tree.set_root(board)
-    tree.run(50, KERNEL_UNIFORM)
+    tree.run(50, UniformJudge())
     prover = RootProver(Solver(16), tree, board, nodes_a_simulation=1_000_000)
     steps = 0
     while prover.due(50):

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.evaluator.base import KERNEL_HASHED, KERNEL_UNIFORM
+from engine.evaluator._judge import HashedJudge, UniformJudge
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import EMPTY, Board
@@ -25,7 +25,6 @@ from engine.search._tree import (
     SOLVED,
     Tree,
     gather,
-    kernel_evaluate,
     scatter,
 )  # fmt: skip
 from engine.search.params import SearchParams
@@ -39,7 +38,7 @@ LONG = 10 if os.environ.get("TENGEN_LONG") == "1" else 1
 def grown(board: Board, simulations: int = 500, *, params: SearchParams | None = None, seed: int = 1) -> Tree:
     tree = Tree(params, 64 * MIB)
     tree.set_root(board)
-    tree.run(simulations, KERNEL_HASHED, seed)
+    tree.run(simulations, HashedJudge(seed))
     return tree
 
 
@@ -55,14 +54,13 @@ def put(board: Board, text: str) -> Board:
     return board
 
 
-@pytest.mark.parametrize(
-    ("kind", "evaluator"), [(KERNEL_UNIFORM, UniformEvaluator()), (KERNEL_HASHED, HashedEvaluator(9))]
-)
-def test_python_and_kernel_evaluators_agree_bit_for_bit(kind: int, evaluator: HashedEvaluator) -> None:
+@pytest.mark.parametrize("evaluator", [UniformEvaluator(), HashedEvaluator(9)], ids=lambda e: e.name)
+def test_python_and_kernel_evaluators_agree_bit_for_bit(evaluator: HashedEvaluator) -> None:
     keys = np.random.default_rng(3).integers(0, 2**64, size=50, dtype=np.uint64)
-    policy, wdl = evaluator.evaluate(np.zeros((50, 20, 9, 7), np.float32), keys)
+    planes = np.zeros((50, 20, 9, 7), np.float32)
+    policy, wdl = evaluator.evaluate(planes, keys)
     for i, key in enumerate(keys.tolist()):
-        logits, chances = kernel_evaluate(kind, evaluator.kernel_seed, key, 63)
+        logits, chances = evaluator.judge.ask(planes[i], key)
         assert (logits == policy[i]).all()
         assert (chances == wdl[i]).all()
     assert np.abs(wdl.sum(axis=1) - 1).max() < 1e-6
@@ -99,7 +97,7 @@ def test_winning_move_of_one_colour_is_found_for_both() -> None:
         assert line == {1 if first else 0}
         tree = Tree(SearchParams(), 32 * MIB, Solver(12))
         tree.set_root(board)
-        tree.run(50, KERNEL_HASHED, 1)
+        tree.run(50, HashedJudge(1))
         assert tree.proven == PROVEN_WIN
         assert tree.distance == 3
 
@@ -206,9 +204,9 @@ def test_shortest_win_is_reported() -> None:
     board = put(Board(15, 15, 0), "7,7 0,0 8,7 2,0 9,7 4,0")
     tree = Tree(SearchParams(), 64 * MIB, Solver(14))
     tree.set_root(board)
-    tree.run(10, KERNEL_HASHED, 0)
+    tree.run(10, HashedJudge(0))
     assert (tree.proven, tree.distance) == (PROVEN_WIN, 3)
-    assert tree.run(10, KERNEL_HASHED, 0) == 0
+    assert tree.run(10, HashedJudge(0)) == 0
 
 
 def test_solved_root_takes_no_simulations() -> None:
@@ -233,7 +231,7 @@ def test_moves_proven_to_lose_leave_the_average() -> None:
     assert tree.visits == visits, "visits count effort"
     assert tree.wdl[0] - tree.wdl[2] == pytest.approx(total / weight, abs=1e-6)
     before = tree.edge_visits()[:3].copy()
-    tree.run(300, KERNEL_HASHED, 1)
+    tree.run(300, HashedJudge(1))
     assert (tree.edge_visits()[:3] == before).all(), "proven moves take no simulations"
 
 
@@ -261,7 +259,7 @@ def test_noise_acts_on_every_move_and_is_left_behind() -> None:
             tree.set_root(board)
         noisy.add_root_noise(0.5, seed=ply)
         for tree in (quiet, noisy):
-            tree.run(300, KERNEL_HASHED, 4)
+            tree.run(300, HashedJudge(4))
         fresh = grown(board, 1, seed=4)
         clean = dict(zip(noisy.moves().tolist(), noisy.priors().tolist(), strict=True))
         expected = dict(zip(fresh.moves().tolist(), fresh.priors().tolist(), strict=True))
@@ -282,7 +280,7 @@ def test_noise_does_not_pile_up() -> None:
     tree.add_root_noise(0.0)
     assert sorted(tree.priors().tolist()) == sorted(before.tolist())
     tree.add_root_noise(0.25, seed=1)
-    tree.run(50, KERNEL_HASHED, 1)
+    tree.run(50, HashedJudge(1))
     assert sorted(tree.priors().tolist()) == sorted(before.tolist())
 
 
@@ -301,7 +299,7 @@ def test_subtree_is_kept_after_two_plies() -> None:
     assert kept == rows[tuple(line)][1] > 20
     below = [(row[0][2:], *row[1:6]) for path, row in rows.items() if path[:2] == tuple(line)]
     assert sorted(below) == sorted(tuple(row[:6]) for row in tree.dump())
-    tree.run(100, KERNEL_HASHED, 1)
+    tree.run(100, HashedJudge(1))
     assert tree.visits == kept + 100
 
 
@@ -343,7 +341,7 @@ def test_other_positions_clear_the_tree(change: str) -> None:
         other = put(Board(15, 15, 0), "8,8 7,7")
     assert tree.set_root(other) == 0
     assert not tree.has_root
-    assert tree.run(10, KERNEL_HASHED, 1) == 10
+    assert tree.run(10, HashedJudge(1)) == 10
     assert sorted(tree.moves().tolist()) == other.legal_points()
 
 
@@ -362,7 +360,7 @@ def test_game_over_is_refused() -> None:
     with pytest.raises(ValueError, match="over"):
         tree.set_root(board)
     with pytest.raises(ValueError, match="root"):
-        tree.run(1, KERNEL_HASHED, 0)
+        tree.run(1, HashedJudge(0))
 
 
 # --- batches
@@ -387,7 +385,7 @@ def test_batches_grow_the_same_trees_as_single_simulations() -> None:
     for tree, board in zip(trees, boards, strict=True):
         alone = Tree(SearchParams(), 4 * MIB)
         alone.set_root(board)
-        alone.run(200, KERNEL_HASHED, 2)
+        alone.run(200, HashedJudge(2))
         assert tree.signature() == alone.signature()
 
 
@@ -469,14 +467,14 @@ def test_full_arena_goes_on_searching_within_its_bound() -> None:
     board = put(Board(15, 15, 0), "7,7")
     tree = Tree(SearchParams(edge_cap=0), MIB)
     tree.set_root(board)
-    assert tree.run(6000, KERNEL_HASHED, 1) == 6000
+    assert tree.run(6000, HashedJudge(1)) == 6000
     assert tree.visits == 6000
     assert tree.memory_used <= MIB
     assert tree.nodes < 2000
     assert sum(row[1] for row in tree.dump() if len(row[0]) == 1) == 5999
     board.place(tree.top_two()[0])
     tree.set_root(board)
-    assert tree.run(3000, KERNEL_HASHED, 1) == 3000
+    assert tree.run(3000, HashedJudge(1)) == 3000
     assert tree.memory_used <= MIB
 
 
@@ -486,7 +484,7 @@ def test_buried_subtrees_are_used_again() -> None:
     used = []
     for _ in range(12):
         tree.set_root(board)
-        if tree.run(1500, KERNEL_HASHED, 3) < 1500:
+        if tree.run(1500, HashedJudge(3)) < 1500:
             break
         used.append(tree.memory_used)
         board.place(tree.top_two()[0])
@@ -502,7 +500,7 @@ def test_hundred_games_leave_no_memory_behind() -> None:
         board = Board(8, 8, rng.choice((0, 1, 4, 8, 9)))
         while board.winner == 2 and board.n_empty:
             tree.set_root(board)
-            tree.run(40, KERNEL_HASHED, game)
+            tree.run(40, HashedJudge(game))
             point = tree.proof_move() if tree.proven != PROVEN_NONE else tree.top_two()[0]
             if point < 0:
                 break
@@ -518,7 +516,7 @@ def test_bounds_of_memory() -> None:
     tree = grown(put(Board(15, 15, 0), "4,4"), 8000)
     assert tree.memory_used > MIB
     tree.memory_bytes = MIB
-    assert tree.run(10, KERNEL_HASHED, 1) == 10
+    assert tree.run(10, HashedJudge(1)) == 10
     tree.clear()
     assert tree.memory_used <= MIB
     tree.trim()
@@ -542,7 +540,7 @@ def test_proofs_agree_with_and_without_the_solver(rule: int) -> None:
         for with_solver in (None, solver):
             tree = Tree(SearchParams(), 64 * MIB, with_solver)
             tree.set_root(board)
-            tree.run(4000, KERNEL_UNIFORM)
+            tree.run(4000, UniformJudge())
             results.append(tree.proven)
         if PROVEN_NONE not in results:
             assert results[0] == results[1]
@@ -556,7 +554,7 @@ def test_solver_spares_the_net() -> None:
     off = Tree(SearchParams(leaf_vcf_nodes=0), 32 * MIB, Solver(14))
     for tree in (with_solver, without, off):
         tree.set_root(board)
-        tree.run(400, KERNEL_HASHED, 1)
+        tree.run(400, HashedJudge(1))
     assert with_solver.solver_nodes > 0
     assert with_solver.solved_leaves > without.solved_leaves
     assert off.solver_nodes == 0
@@ -569,7 +567,7 @@ def test_two_runs_grow_the_same_tree() -> None:
     for _ in range(2):
         tree = Tree(SearchParams(), 64 * MIB, Solver(14))
         tree.set_root(board)
-        tree.run(1000, KERNEL_HASHED, 1)
+        tree.run(1000, HashedJudge(1))
         signatures.add(tree.signature())
     assert len(signatures) == 1
 
@@ -607,7 +605,7 @@ def test_threes_in_the_tree_prove_nothing_wrong(rule: int) -> None:
             continue
         exhaustive = Tree(SearchParams(), 64 * MIB)
         exhaustive.set_root(board)
-        exhaustive.run(20_000, KERNEL_UNIFORM)
+        exhaustive.run(20_000, UniformJudge())
         tree = Tree(params, 64 * MIB, solver)
         tree.set_root(board)
         simulate(tree, board, 300)
@@ -654,7 +652,7 @@ def test_moves_in_another_order_lead_to_the_same_node() -> None:
     for shared in (False, True):
         tree = trees[shared] = Tree(SearchParams(transpositions=shared))
         tree.set_root(put(Board(5), "0,0 1,1 4,0 3,4 2,2 0,4"))
-        assert tree.run(3000, KERNEL_HASHED, 5) == 3000
+        assert tree.run(3000, HashedJudge(5)) == 3000
     assert len(set(positions_of(trees[True]))) == trees[True].nodes
     assert len(set(positions_of(trees[False]))) < 0.95 * trees[False].nodes
     assert trees[True].evaluations < 0.95 * trees[False].evaluations
@@ -669,7 +667,7 @@ def test_a_proof_counts_for_every_way_to_it() -> None:
     for shared in (False, True):
         tree = Tree(SearchParams(transpositions=shared, edge_cap=0))
         tree.set_root(board)
-        tree.run(40_000, KERNEL_HASHED, 5)
+        tree.run(40_000, HashedJudge(5))
         results[shared] = (tree.proven, tree.distance)
     assert results == {False: (PROVEN_NONE, 0), True: (PROVEN_DRAW, 10)}
 
@@ -683,7 +681,7 @@ def test_shared_nodes_live_as_long_as_somebody_needs_them() -> None:
         if board.winner != EMPTY or board.n_empty == 0:
             board = Board(6)
         tree.set_root(board)
-        tree.run(2500, KERNEL_UNIFORM)
+        tree.run(2500, UniformJudge())
         tree.check()
         positions = positions_of(tree)
         assert len(set(positions)) == len(positions) <= tree.nodes

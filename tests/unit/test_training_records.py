@@ -11,7 +11,7 @@ from training.data.records import End, Flag, GameBuilder
 from training.data.shards import RecordError, read_shard, write_shard
 
 
-def random_game(seed: int, length: int = 30, entries: int = 12) -> records.GameRecord:
+def random_game(seed: int, length: int = 30, entries: int = 12) -> records.SelfPlayRecord:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(9, 21))
     moves = rng.permutation(size * size)[: length + 4]
@@ -28,9 +28,10 @@ def random_game(seed: int, length: int = 30, entries: int = 12) -> records.GameR
     return builder.finish(seed % 3, End.FIVE)
 
 
-def same(a: records.GameRecord, b: records.GameRecord) -> bool:
+def same(a: records.SelfPlayRecord, b: records.SelfPlayRecord) -> bool:
     return all(
-        np.array_equal(getattr(a, name), getattr(b, name)) for name in records.GameRecord.__dataclass_fields__
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in records.SelfPlayRecord.__dataclass_fields__
     )
 
 

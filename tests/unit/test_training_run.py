@@ -16,7 +16,7 @@ from training.measure.arena import ArenaResult
 from training.play.evaluators import UNIFORM
 from training.play.game import Counters
 from training.run import nets
-from training.run.charts import Line, line_chart, ticks
+from training.run.charts import Curve, curve_chart, ticks
 from training.run.display import Display
 from training.run.log import RunLog
 from training.run.report import make_report
@@ -147,9 +147,9 @@ def test_log_display_and_report(tmp_path):
 def test_charts():
     assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert ticks(3, 3) == [3]
-    chart = line_chart("a < b", "x", [Line("one", [(0, 1.0), (1, float("nan")), (2, 3.0)])])
+    chart = curve_chart("a < b", "x", [Curve("one", [(0, 1.0), (1, float("nan")), (2, 3.0)])])
     assert chart.count("<circle") == 2 and "a &lt; b" in chart
-    assert "no data" in line_chart("t", "x", [Line("one", [])])
+    assert "no data" in curve_chart("t", "x", [Curve("one", [])])
 
 
 def test_defaults_are_the_documented_ones():

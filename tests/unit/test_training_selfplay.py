@@ -12,7 +12,7 @@ from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.journal import Journal, read_journal, recover_journals
-from training.data.records import DRAW, End, Flag, GameRecord
+from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.measure import arena
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
@@ -28,14 +28,14 @@ ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
 
 def games_of(
     seed: int, positions: int, sizes=((9, 9, 1.0),), rules=ALL_RULES, config=QUICK, net="tactical", games=8
-) -> list[GameRecord]:
+) -> list[SelfPlayRecord]:
     play = GameGroups(config, games, seed)
     play.use(load_evaluator(net))
     play.play(Mix(sizes, rules), positions, lambda: False)
     return play.finished
 
 
-def as_bytes(game: GameRecord) -> tuple[object, ...]:
+def as_bytes(game: SelfPlayRecord) -> tuple[object, ...]:
     return (
         game.rule, game.width, game.moves.tobytes(), game.winner, game.end, game.flags.tobytes(),
         game.root_wl.tobytes(), game.points.tobytes(), game.weights.tobytes(), game.seed,
@@ -43,7 +43,7 @@ def as_bytes(game: GameRecord) -> tuple[object, ...]:
 
 
 @pytest.fixture(scope="module")
-def mixed() -> list[GameRecord]:
+def mixed() -> list[SelfPlayRecord]:
     return games_of(3, 3000, sizes=((9, 9, 2.0), (7, 7, 1.0), (11, 8, 1.0)))
 
 
@@ -214,9 +214,11 @@ def test_a_journal_survives_a_kill(tmp_path):
     data = (tmp_path / "000001-00.journal").read_bytes()
     (tmp_path / "000001-00.journal").write_bytes(data[:-7])  # the last game was being written
     kept = [as_bytes(g) for g in games[:3]]
-    assert [as_bytes(g) for g in read_journal(tmp_path / "000001-00.journal")] == kept
-    assert recover_journals(tmp_path) == 3
-    assert recover_journals(tmp_path) == 0
+    said: list[object] = []
+    assert [as_bytes(g) for g in read_journal(tmp_path / "000001-00.journal", said.append)] == kept
+    assert recover_journals(tmp_path, said.append) == 3
+    assert recover_journals(tmp_path, said.append) == 0
+    assert said == [], "what a kill cut off is no damage"
     (shard,) = list_shards(tmp_path)
     assert [as_bytes(g) for g in read_shard(shard)] == kept
 
@@ -229,7 +231,7 @@ def test_a_journal_beside_its_shard_is_not_counted_twice(tmp_path):
     for game in games:
         journal.add(game)
     write_shard(tmp_path / "000001-00.shard", games)
-    assert recover_journals(tmp_path) == 0
+    assert recover_journals(tmp_path, print) == 0
     assert [p.name for p in tmp_path.iterdir()] == ["000001-00.shard"]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
-from training.data.records import DRAW, End, Flag, GameBuilder, GameRecord
+from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 
 
-def random_game(seed: int, side: int = 9, rule: int = 0, height: int | None = None) -> GameRecord:
+def random_game(seed: int, side: int = 9, rule: int = 0, height: int | None = None) -> SelfPlayRecord:
     """A game of random legal moves whose target names the winning point or a point near the last stone."""
     rng = random.Random(seed)
     height = height or side

@@ -37,7 +37,7 @@ def untrained_net(folder: Path, config: NetConfig, device: str) -> str:
 
 def in_kernel(file: str) -> bool:
     """Return whether the kernel computes the net of a file, and onnxruntime could."""
-    return file.endswith(".onnx") and load_evaluator(file).line_net is not None
+    return file.endswith(".onnx") and load_evaluator(file).judge is not None
 
 
 def bench(config: RunConfig, nets: list[str], seconds: float) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from engine.evaluator.base import Evaluator
 from engine.evaluator.onnx import OnnxEvaluator
 from training.data.journal import Journal, shard_stem
-from training.data.records import GameRecord
+from training.data.records import SelfPlayRecord
 from training.data.shards import SUFFIX, write_shard
 from training.play.evaluators import load_evaluator
 from training.play.groups import GameGroups
@@ -131,7 +131,7 @@ class _Worker:
         journal, games = Journal(records / f"{name}.journal"), []
         positions_done = 0
 
-        def keep(game: GameRecord) -> None:
+        def keep(game: SelfPlayRecord) -> None:
             nonlocal positions_done
             journal.add(game)
             games.append(game)

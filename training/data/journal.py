@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from training.data.records import GameRecord
+from training.data.records import SelfPlayRecord
 from training.data.shards import SUFFIX, RecordError, decode, encode, write_shard
 from training.files.atomic import naming
 
@@ -28,7 +28,7 @@ class Journal:
         self._path = path
         self._file = open(path, "ab")  # noqa: SIM115
 
-    def add(self, game: GameRecord) -> None:
+    def add(self, game: SelfPlayRecord) -> None:
         """Append a game; it survives the process from here on.
 
         Raises:
@@ -47,14 +47,14 @@ class Journal:
             os.unlink(self._path)
 
 
-def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[GameRecord]:
+def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[SelfPlayRecord]:
     """Return the whole games of a journal; what a kill cut off at its end is left out.
 
     Args:
         path: of the journal.
         on_damage: called once if there is something else than that: games behind it are not read.
     """
-    games: list[GameRecord] = []
+    games: list[SelfPlayRecord] = []
     with open(path, "rb") as f:
         start = f.read(len(_MAGIC))
         if start != _MAGIC:
@@ -82,7 +82,7 @@ def recover_journals(records: Path, report: Callable[[str], None]) -> int:
     return sum(len(recover_journal(path, report)) for path in sorted(records.glob("*.journal")))
 
 
-def recover_journal(path: Path, report: Callable[[str], None]) -> list[GameRecord]:
+def recover_journal(path: Path, report: Callable[[str], None]) -> list[SelfPlayRecord]:
     """Turn the journal of a killed worker into a shard and return the games saved.
 
     Args:

@@ -44,7 +44,7 @@ class End(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GameRecord:
+class SelfPlayRecord:
     """One self-play game. Arrays are quantised as stored, so a round trip changes nothing.
 
     Attributes:
@@ -159,7 +159,7 @@ class GameBuilder:
         """Append a move."""
         self._moves.append(int(point))
 
-    def finish(self, winner: int, end: End) -> GameRecord:
+    def finish(self, winner: int, end: End) -> SelfPlayRecord:
         """Return the finished game.
 
         Raises:
@@ -170,7 +170,7 @@ class GameBuilder:
             raise ValueError(
                 f"{len(self._flags)} positions for {len(self._moves) - self._opening} searched moves"
             )
-        return GameRecord(
+        return SelfPlayRecord(
             rule=rule,
             width=width,
             height=height,

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION
 from engine.rules.rule import Rule
-from training.data.records import DRAW, End, Flag, GameRecord
+from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.files.atomic import write_atomically
 from training.files.foreign import is_count, is_list_of, parse_table, read_bounded
 
@@ -57,7 +57,7 @@ class RecordError(ValueError):
 _SCALARS = ("rule", "width", "height", "opening", "winner", "end")
 
 
-def _pack(games: Sequence[GameRecord], net_ids: list[str]) -> bytes:
+def _pack(games: Sequence[SelfPlayRecord], net_ids: list[str]) -> bytes:
     index = {name: i for i, name in enumerate(net_ids)}
     columns = [np.array([int(getattr(g, name)) for g in games], np.uint16) for name in _SCALARS]
     columns += [
@@ -99,7 +99,7 @@ class _Columns:
         return np.ascontiguousarray(split.T).view(dtype).ravel()
 
 
-def _unpack(raw: bytes, net_ids: list[str]) -> list[GameRecord]:
+def _unpack(raw: bytes, net_ids: list[str]) -> list[SelfPlayRecord]:
     columns = _Columns(raw)
     scalars = [columns.next(np.uint16).astype(int).tolist() for _ in _SCALARS]
     plies = columns.next(np.uint16).astype(np.int64)
@@ -129,7 +129,7 @@ def _unpack(raw: bytes, net_ids: list[str]) -> list[GameRecord]:
         kn = int(counts[s : s + sn].sum(dtype=np.int64))
         rule, width, height, opening, winner, end = (column[i] for column in scalars)
         games.append(
-            GameRecord(
+            SelfPlayRecord(
                 rule=rule, width=width, height=height, moves=moves[m : m + n], opening=opening,
                 winner=winner, end=End(end), flags=flags[s : s + sn],
                 root_wl=root_wl[2 * s : 2 * (s + sn)].reshape(-1, 2), surprise=surprise[s : s + sn],
@@ -179,7 +179,7 @@ def _check(
         raise ValueError("two stones on one point")
 
 
-def encode(games: Sequence[GameRecord], preset: int = 4) -> bytes:
+def encode(games: Sequence[SelfPlayRecord], preset: int = 4) -> bytes:
     """Return the bytes of a shard.
 
     Args:
@@ -209,7 +209,7 @@ def encode(games: Sequence[GameRecord], preset: int = 4) -> bytes:
     return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
 
 
-def write_shard(path: Path | str, games: Sequence[GameRecord]) -> int:
+def write_shard(path: Path | str, games: Sequence[SelfPlayRecord]) -> int:
     """Write games to a new shard, atomically: the file appears whole or not at all.
 
     Args:
@@ -283,7 +283,7 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_NAME
 
 
-def read_shard(path: Path | str) -> list[GameRecord]:
+def read_shard(path: Path | str) -> list[SelfPlayRecord]:
     """Read and check a shard.
 
     Raises:
@@ -296,7 +296,7 @@ def read_shard(path: Path | str) -> list[GameRecord]:
     return decode(data, path)
 
 
-def decode(data: bytes, source: Path | str) -> list[GameRecord]:
+def decode(data: bytes, source: Path | str) -> list[SelfPlayRecord]:
     """Return the games of the bytes of a shard, all checked.
 
     Args:
@@ -341,7 +341,7 @@ def _inflate(data: bytes, size: int) -> bytes:
 
 def read_shards(
     paths: Iterable[Path | str], on_damage: Callable[[RecordError], None]
-) -> Iterator[tuple[Path, list[GameRecord]]]:
+) -> Iterator[tuple[Path, list[SelfPlayRecord]]]:
     """Yield the games of each good shard; damaged or vanished ones are reported and skipped."""
     for path in paths:
         try:

@@ -19,7 +19,7 @@ from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
 from engine.rules.geometry import symmetries as symmetries_of
 from training.data.augment import destinations
-from training.data.records import Flag, GameRecord
+from training.data.records import Flag, SelfPlayRecord
 from training.data.shards import NAME, RecordError, list_shards, read_shards
 from training.settings.schema import LearnerConfig
 
@@ -52,7 +52,7 @@ class Batch:
 class Chunk:
     """Positions of one size out of one shard, as flat columns over positions (and over policy entries)."""
 
-    def __init__(self, games: Sequence[GameRecord]) -> None:
+    def __init__(self, games: Sequence[SelfPlayRecord]) -> None:
         positions = [g.positions for g in games]
         self.games = list(games)
         self.game = np.repeat(np.arange(len(games)), positions)
@@ -129,10 +129,10 @@ class Window:
     def _damaged(self, error: RecordError) -> None:
         self._report(f"skipped: {error}")
 
-    def add(self, name: str, games: Sequence[GameRecord]) -> None:
+    def add(self, name: str, games: Sequence[SelfPlayRecord]) -> None:
         """Add the games of one shard and let the oldest go; `refresh` is the usual way."""
         self.games_seen += len(games)
-        by_size: dict[Size, list[GameRecord]] = {}
+        by_size: dict[Size, list[SelfPlayRecord]] = {}
         for game in games:
             if game.positions:
                 by_size.setdefault((game.width, game.height), []).append(game)

@@ -28,7 +28,7 @@ from engine.rules._board import (
 from engine.rules.rule import Rule
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
-from training.data.records import DRAW, End, Flag, GameBuilder, GameRecord
+from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.data.shards import list_shards, write_shard
 from training.play.openings import random_opening
 
@@ -99,7 +99,9 @@ def winning_move(board: Board, solver: Solver | None, nodes: int) -> int | None:
     return solution.pv[0] if solution.verdict == Verdict.WIN else None
 
 
-def play_game(rng: random.Random, side: int, rule: int, solver: Solver | None, nodes: int = 0) -> GameRecord:
+def play_game(
+    rng: random.Random, side: int, rule: int, solver: Solver | None, nodes: int = 0
+) -> SelfPlayRecord:
     """Play one game of the tactical player against itself from a random opening.
 
     Args:
@@ -153,7 +155,7 @@ def play_shards(folder: Path, games: int, seed: int, nodes: int) -> int:
         if path in list_shards(folder):
             continue
         rng = random.Random(f"{seed}/{shard}")
-        records: list[GameRecord] = []
+        records: list[SelfPlayRecord] = []
         while len(records) < GAMES_PER_SHARD:
             side = rng.choice(SIZES)
             rule = rng.choice((Rule.FREESTYLE, *Rule))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator.base import KERNEL_NONE, Evaluator, Keys, Planes, Policy, Wdl
+from engine.evaluator.base import PYTHON_COST, Evaluator, Keys, Planes, Policy, Wdl
 
 if TYPE_CHECKING:
     from training.net.network import Network
@@ -27,9 +27,8 @@ class HandMadeEvaluator:
     max_batch: int | None = None
     min_side, max_side = 5, 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
-    kernel_kind = KERNEL_NONE
-    kernel_seed = 0
-    line_net = None
+    judge = None
+    cost = PYTHON_COST
 
     # Logit of a point for each plane that is set there; own shapes a little over the opponent's.
     _WEIGHTS = (
@@ -65,9 +64,8 @@ class TorchEvaluator:
     min_side, max_side = 5, 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
     feature_version = FEATURE_VERSION
-    kernel_kind = KERNEL_NONE
-    kernel_seed = 0
-    line_net = None
+    judge = None
+    cost = PYTHON_COST
     _STEP = 64  # batches are rounded up to a multiple, so that cuDNN sees few shapes
 
     def __init__(self, path: Path, device: str) -> None:

@@ -26,7 +26,7 @@ from engine.search._tree import (
 )
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
-from training.data.records import DRAW, End, Flag, GameBuilder, GameRecord
+from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.play.gumbel import GumbelRoot, RootChoice
 from training.settings.schema import GumbelParams, PlayConfig
 
@@ -64,7 +64,7 @@ class SelfPlayGame:
         config: PlayConfig,
         size: tuple[int, int],
         next_game: Callable[[], tuple[int, int]],
-        on_record: Callable[[GameRecord], None],
+        on_record: Callable[[SelfPlayRecord], None],
         solver: Solver,
         counters: Counters,
         net_id: Callable[[], str],

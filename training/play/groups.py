@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.evaluator.base import Evaluator
 from engine.threats._solver import Solver
-from training.data.records import GameRecord
+from training.data.records import SelfPlayRecord
 from training.play.batch import LeafBatch
 from training.play.game import Counters, SelfPlayGame
 from training.settings.schema import Mix, PlayConfig
@@ -27,7 +27,7 @@ class GameGroup:
         games: int,
         rules: Sequence[tuple[int, float]],
         seed: int,
-        on_record: Callable[[GameRecord], None],
+        on_record: Callable[[SelfPlayRecord], None],
         net_id: Callable[[], str],
     ) -> None:
         self.counters = Counters()
@@ -65,8 +65,8 @@ class GameGroups:
         self._config, self._games, self._seed = config, games, seed
         self._groups: dict[tuple[tuple[int, int], tuple[tuple[int, float], ...]], GameGroup] = {}
         self._generation = 0
-        self.finished: list[GameRecord] = []
-        self.on_record: Callable[[GameRecord], None] = self.finished.append
+        self.finished: list[SelfPlayRecord] = []
+        self.on_record: Callable[[SelfPlayRecord], None] = self.finished.append
         self._evaluator: Evaluator | None = None
 
     def use(self, evaluator: Evaluator) -> None:

@@ -1,4 +1,4 @@
-"""Line charts as inline SVG, for pages that need no network and no library."""
+"""Charts of curves as inline SVG, for pages that need no network and no library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """One curve: points (x, y), or (x, y, low, high) with an interval."""
 
     name: str
@@ -31,16 +31,16 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(i * step, 10) for i in range(first, int(high / step + 1e-9) + 1)]
 
 
-def line_chart(
-    title: str, x_label: str, lines: Sequence[Line], y_range: tuple[float, float] | None = None
+def curve_chart(
+    title: str, x_label: str, curves: Sequence[Curve], y_range: tuple[float, float] | None = None
 ) -> str:
     """Return a chart as an SVG element; one without points says so.
 
     Args:
         y_range: fixed limits of y; None fits the points.
     """
-    lines = [Line(line.name, [p for p in line.points if all(map(math.isfinite, p))]) for line in lines]
-    points = [p for line in lines for p in line.points]
+    curves = [Curve(curve.name, [p for p in curve.points if all(map(math.isfinite, p))]) for curve in curves]
+    points = [p for curve in curves for p in curve.points]
     if not points:
         return f"<figure><figcaption>{html.escape(title)}</figcaption><p>no data</p></figure>"
     x0, x1 = min(p[0] for p in points), max(p[0] for p in points)
@@ -63,22 +63,22 @@ def line_chart(
         x, _ = at(value, y0)
         out.append(f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     out.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{html.escape(x_label)}</text>')
-    for i, line in enumerate(lines):
+    for i, curve in enumerate(curves):
         colour = _COLOURS[i % len(_COLOURS)]
-        if line.points and len(line.points[0]) == 4:
-            for x, _, low, high in line.points:
+        if curve.points and len(curve.points[0]) == 4:
+            for x, _, low, high in curve.points:
                 (px, p0), (_, p1) = at(x, low), at(x, high)
                 out.append(f'<path stroke="{colour}" opacity=".35" d="M{px:.1f} {p0:.1f}V{p1:.1f}"/>')
-        path = " ".join("{:.1f},{:.1f}".format(*at(p[0], p[1])) for p in line.points)
+        path = " ".join("{:.1f},{:.1f}".format(*at(p[0], p[1])) for p in curve.points)
         out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.6" points="{path}"/>')
-        if len(line.points) < 40:
-            for p in line.points:
+        if len(curve.points) < 40:
+            for p in curve.points:
                 px, py = at(p[0], p[1])
                 out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.2" fill="{colour}"/>')
     out.append("</svg>")
     legend = "".join(
-        f'<span><i style="background:{_COLOURS[i % len(_COLOURS)]}"></i>{html.escape(line.name)}</span>'
-        for i, line in enumerate(lines)
+        f'<span><i style="background:{_COLOURS[i % len(_COLOURS)]}"></i>{html.escape(curve.name)}</span>'
+        for i, curve in enumerate(curves)
     )
     head = f"<figure><figcaption>{html.escape(title)}</figcaption>"
     return f"{head}{''.join(out)}<p class=legend>{legend}</p></figure>"

@@ -18,7 +18,7 @@ from training.data.records import DRAW, End
 from training.data.shards import RecordError, list_shards, read_shard
 from training.files.foreign import ForeignFileError, is_number, parse_table, read_bounded, read_table
 from training.measure.gate import read_standings
-from training.run.charts import Line, line_chart
+from training.run.charts import Curve, curve_chart
 from training.run.log import LOG_BYTES
 from training.run.state import State, read_state
 
@@ -113,19 +113,19 @@ def make_report(run_dir: Path) -> str:
 
 def _curve(
     events: Sequence[dict[str, Any]], clock: _Clock, kind: str, key: str, name: str | None = None
-) -> Line:
+) -> Curve:
     points = [
         (clock.hours(i), float(e[key]))
         for i, e in enumerate(events)
         if e["event"] == kind and is_number(e.get(key))
     ]
-    return Line(name or key.replace("_", " "), points)
+    return Curve(name or key.replace("_", " "), points)
 
 
 def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
     def chart(title: str, *keys: str) -> str:
         lines = [_curve(events, clock, "learn", key) for key in keys]
-        return line_chart(title, "hours", [line for line in lines if line.points])
+        return curve_chart(title, "hours", [line for line in lines if line.points])
 
     return [
         chart("Losses", "loss", "policy", "value", "reply", "soft"),
@@ -139,10 +139,10 @@ def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
 def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
     keys = ("positions_per_s",)
     return [
-        line_chart(
+        curve_chart(
             "Self-play, positions a second", "hours", [_curve(events, clock, "play", k) for k in keys]
         ),
-        line_chart(
+        curve_chart(
             "Shares in self-play",
             "hours",
             [_curve(events, clock, "play", k) for k in ("evaluated_share", "rejected_openings")],
@@ -170,18 +170,18 @@ def _strength(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) ->
                     (clock.hours(i), event["depth"][event["a"]])
                 )
     return [
-        line_chart("Elo over time (uniform prior = 0), 95 %", "hours", [Line("net", by_hours)]),
-        line_chart("Elo over games, 95 %", "games", [Line("net", by_games)]),
-        line_chart(
+        curve_chart("Elo over time (uniform prior = 0), 95 %", "hours", [Curve("net", by_hours)]),
+        curve_chart("Elo over games, 95 %", "games", [Curve("net", by_games)]),
+        curve_chart(
             "Score against opponents without a net",
             "hours",
-            [Line(n, p) for n, p in sorted(scores.items())],
+            [Curve(n, p) for n, p in sorted(scores.items())],
             (0, 1),
         ),
-        line_chart(
+        curve_chart(
             "Mean search depth of the measured nets, the untrained one first",
             "hours",
-            [Line(n, p) for n, p in sorted(depths.items())],
+            [Curve(n, p) for n, p in sorted(depths.items())],
         ),
     ]
 
@@ -204,16 +204,18 @@ def _games(run_dir: Path) -> list[str]:
             for end in End:
                 ends[end.name.lower().replace("_", " ")].append((number, float(game.end == end)))
 
-    def lines(data: dict[int, list[tuple[int, float]]]) -> list[Line]:
+    def curves(data: dict[int, list[tuple[int, float]]]) -> list[Curve]:
         return [
-            Line(Rule(rule).name.lower(), _binned(points, number)) for rule, points in sorted(data.items())
+            Curve(Rule(rule).name.lower(), _binned(points, number)) for rule, points in sorted(data.items())
         ]
 
-    used = [Line(name, _binned(points, number)) for name, points in ends.items() if any(p[1] for p in points)]
+    used = [
+        Curve(name, _binned(points, number)) for name, points in ends.items() if any(p[1] for p in points)
+    ]
     return [
-        line_chart("Length of games, share of the board", "games", lines(lengths)),
-        line_chart("Score of black", "games", lines(black), (0.0, 1.0)),
-        line_chart("How games end", "games", used, (0.0, 1.0)),
+        curve_chart("Length of games, share of the board", "games", curves(lengths)),
+        curve_chart("Score of black", "games", curves(black), (0.0, 1.0)),
+        curve_chart("How games end", "games", used, (0.0, 1.0)),
     ]
 
 

@@ -1,13 +1,8 @@
 # cython: language_level=3
-"""Arithmetic of the search, all inline: the same bits on every machine. And the kernel's evaluators."""
+"""Arithmetic of the search, all inline: the same bits on every machine."""
 from libc.math cimport frexp
-from libc.stdint cimport int32_t, uint16_t, uint64_t
-from libc.string cimport memcpy, memset
-
-cdef enum:
-    KERNEL_NONE = 0
-    KERNEL_UNIFORM = 1
-    KERNEL_HASHED = 2
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
 
 cdef inline void exp_negative(double* x, int n) noexcept nogil:
@@ -45,38 +40,6 @@ cdef inline double log_positive(double x) noexcept nogil:
     z = s * s
     z = 1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))
     return 2.0 * s * z + k * 0.6931471805599453
-
-
-cdef inline uint64_t mix64(uint64_t z) noexcept nogil:
-    """Finish a SplitMix64 step (https://prng.di.unimi.it/splitmix64.c)."""
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-    return z ^ (z >> 31)
-
-
-cdef inline void kernel_judge(
-    int kind, uint64_t seed, uint64_t key, const uint16_t* points, int n, float* logits, float* wdl
-) noexcept nogil:
-    """Answer as `engine.evaluator.uniform` or `hashed` do, with logits of `n` points only."""
-    cdef uint64_t state, bits, draw, rest, win
-    cdef int i
-    if kind == KERNEL_UNIFORM:
-        memset(logits, 0, n * sizeof(float))
-        wdl[0] = 0
-        wdl[1] = 1
-        wdl[2] = 0
-        return
-    state = mix64(key ^ mix64(seed))
-    for i in range(n):
-        bits = mix64(state + <uint64_t>(points[i] + 1) * 0x9E3779B97F4A7C15ULL)
-        logits[i] = <float><int32_t>(bits >> 40) * <float>(4.0 / 1048576)
-    bits = mix64(state)
-    draw = bits & 0xFFFF
-    rest = (1 << 20) - draw
-    win = rest // 4 + ((((bits >> 16) & 0xFFFF) * (rest // 2)) >> 16)
-    wdl[0] = <float><int32_t>win * <float>(1.0 / 1048576)
-    wdl[1] = <float><int32_t>draw * <float>(1.0 / 1048576)
-    wdl[2] = <float><int32_t>(rest - win) * <float>(1.0 / 1048576)
 
 
 cdef inline uint64_t kth_largest(uint64_t* a, int n, int k) noexcept nogil:

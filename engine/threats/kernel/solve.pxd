@@ -1,0 +1,208 @@
+# cython: language_level=3
+"""Whole questions: has the attacker a win, which defences may refute it, which answer lasts longest."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdlib cimport calloc, malloc
+from libc.string cimport memset
+
+from engine.rules._board cimport (
+    BLACK, EMPTY, MAX_POINTS, MAX_SIDE, TABLES_ALL, BoardState, board_any_five, board_forbidden, board_place,
+    board_set_to_move, board_undo, stone_key, turn_key,
+)
+from engine.threats.kernel.masks cimport any_line, mark_fives
+from engine.threats.kernel.refute cimport mark_refuters
+from engine.threats.kernel.state cimport (
+    ABORTED, INFINITE, MAX_FOURS, SOLVER_NONE, SOLVER_UNKNOWN, SOLVER_WIN, Child, ProofEntry, SolverResult,
+    SolverState, begin,
+)
+from engine.threats.kernel.vcf cimport answers, deepen
+from engine.threats.kernel.vct cimport open_defence, prove
+
+cdef enum:
+    CHILDREN_SIZE = 120000  # a path takes a cell a ply: 484 + 483 + ... moves, 117,370 at most
+    SHORTEN_NODES = 100000  # granted on top of a budget to find the shortest VCF once there is one
+    LEAF_SHORTEN_NODES = 64  # likewise for the leaves of a search tree, where any win will do
+
+
+cdef inline void solve_now(
+    SolverState* s, BoardState* b, bint threes, bint shortest, int64_t node_budget, SolverResult* out
+) noexcept nogil:
+    """Solve with the running call's counters, for the attacker to move."""
+    cdef uint16_t best = 0
+    cdef int result
+    cdef int64_t start = s.nodes, outer = s.limit, share = node_budget // 4 if threes else node_budget
+    cdef ProofEntry entry
+    out.verdict = SOLVER_NONE
+    out.distance = 0
+    out.move = -1
+    cdef int64_t shorten = node_budget + SHORTEN_NODES if shortest else LEAF_SHORTEN_NODES
+    result = deepen(s, b, MAX_FOURS, share, shorten, &best)
+    if result >= 0:
+        out.verdict = SOLVER_WIN
+        out.distance = 2 * result + 1
+        out.move = best
+    elif threes:
+        out.verdict = SOLVER_UNKNOWN
+        if start + node_budget < outer:
+            s.limit = start + node_budget
+        if prove(s, b, INFINITE, INFINITE, s.children, &entry):
+            if entry.proof == 0:
+                out.verdict = SOLVER_WIN
+                out.distance = entry.distance
+                out.move = entry.move
+            elif entry.disproof == 0:
+                out.verdict = SOLVER_NONE
+        s.limit = outer
+    elif result == ABORTED:
+        out.verdict = SOLVER_UNKNOWN
+    out.nodes = s.nodes - start
+
+
+cdef inline bint begin_threes(SolverState* s, BoardState* b) noexcept nogil:
+    """Prepare for VCT: memory, on first use, and the keys of this board. Returns False without memory."""
+    cdef int p, c
+    if s.proof_table == NULL:
+        s.proof_table = <ProofEntry*>calloc(s.mask + 1, sizeof(ProofEntry))
+    if s.children == NULL:
+        s.children = <Child*>malloc(CHILDREN_SIZE * sizeof(Child))
+    if s.keys == NULL:
+        s.keys = <uint64_t*>calloc(2 * MAX_POINTS, sizeof(uint64_t))
+    if s.proof_table == NULL or s.children == NULL or s.keys == NULL:
+        return False
+    if s.keys_width != b.width:
+        s.keys_width = b.width
+        s.turn_key = turn_key()
+        for p in range(MAX_POINTS):
+            for c in range(2):
+                s.keys[c * MAX_POINTS + p] = stone_key(b, p, c) if p < b.width * MAX_SIDE else 0
+    return True
+
+
+cdef inline void solve_vcf(
+    SolverState* s, BoardState* b, int attacker, int64_t node_budget, SolverResult* out
+) noexcept nogil:
+    """Solve by fours for `attacker`, as if it were his turn; never allocates."""
+    cdef int to_move = b.to_move
+    if b.winner != EMPTY or not (any_line(b.with_four[attacker]) or any_line(b.with_five[attacker])):
+        out.verdict = SOLVER_NONE
+        out.distance = 0
+        out.move = -1
+        out.nodes = 0
+        return
+    begin(s, b, attacker, node_budget)
+    board_set_to_move(b, attacker)
+    solve_now(s, b, False, s.shortest, node_budget, out)
+    board_set_to_move(b, to_move)
+
+
+cdef inline void solve_vct(
+    SolverState* s, BoardState* b, int attacker, int64_t node_budget, SolverResult* out
+) noexcept nogil:
+    """Solve by fours and threes for `attacker`, as if it were his turn."""
+    cdef int to_move = b.to_move
+    out.verdict = SOLVER_NONE
+    out.distance = 0
+    out.move = -1
+    out.nodes = 0
+    if b.winner != EMPTY:
+        return
+    begin(s, b, attacker, node_budget)
+    if not begin_threes(s, b):
+        out.verdict = SOLVER_UNKNOWN
+        return
+    board_set_to_move(b, attacker)
+    solve_now(s, b, True, s.shortest, node_budget, out)
+    board_set_to_move(b, to_move)
+
+
+cdef inline int defend(
+    SolverState* s, BoardState* b, int attacker, bint threes, int64_t node_budget, SolverResult* out, uint16_t* points
+) noexcept nogil:
+    """Solve for the attacker after a pass, then every defence that may refute."""
+    cdef int to_move = b.to_move, dfn = 1 - attacker, p, n = 0, left
+    cdef int64_t end
+    cdef bint marked = False
+    cdef uint8_t marks[484]
+    cdef SolverResult after
+    if threes:
+        solve_vct(s, b, attacker, node_budget, out)
+    else:
+        solve_vcf(s, b, attacker, node_budget, out)
+    if out.verdict != SOLVER_WIN:
+        return -1
+    # candidates: what may spoil the VCF; without one, everything
+    s.limit = s.nodes + node_budget
+    memset(marks, 0, b.points)
+    board_set_to_move(b, attacker)
+    solve_now(s, b, False, False, node_budget, &after)
+    if after.verdict == SOLVER_WIN:
+        marked = mark_refuters(s, b, (after.distance - 1) // 2, marks)
+    board_set_to_move(b, dfn)
+    s.limit = s.nodes + node_budget
+    end = s.limit
+    for p in range(b.points):
+        if not marked:
+            marks[p] = 1
+        if b.cells[p] != EMPTY or (s.legality and dfn == BLACK and board_forbidden(b, p)):
+            marks[p] = 0
+        n += marks[p]
+    left = n
+    n = 0
+    for p in range(b.points):
+        if not marks[p]:
+            continue
+        # a fair share of what is left for each; a defence that wins at once is one
+        board_place(b, p, dfn, TABLES_ALL)
+        s.nodes += 1
+        if b.winner == dfn:
+            after.verdict = SOLVER_NONE
+        else:
+            solve_now(s, b, threes, False, 1 + (end - s.nodes) // left, &after)
+        board_undo(b)
+        if after.verdict != SOLVER_WIN:
+            points[n] = <uint16_t>p
+            n += 1
+        left -= 1
+    board_set_to_move(b, to_move)
+    out.nodes = s.nodes
+    return n
+
+
+cdef inline int longest_answer(SolverState* s, BoardState* b, bint threes, int64_t node_budget) noexcept nogil:
+    """The defender's legal move that delays the proven loss longest; -1 if he has no legal move at all."""
+    cdef int n, k, p, best = -1, longest = 0, dfn = 1 - s.attacker
+    cdef SolverResult out
+    cdef ProofEntry entry
+    cdef uint16_t replies[2]
+    cdef Child children[484]
+    cdef uint8_t fives[484]
+    memset(fives, 0, b.points)
+    if threes:
+        memset(&entry, 0, sizeof(entry))
+        n = open_defence(s, b, children, &entry)
+        if n > 0 and board_any_five(b, s.attacker) < 0:
+            longest = entry.distance - 1    # after any other move
+            for k in range(n):
+                fives[children[k].point] = 2
+    else:
+        n = answers(s, b, replies)
+        for k in range(n):
+            children[k].point = replies[k]
+    for k in range(n):
+        board_place(b, children[k].point, dfn, TABLES_ALL)
+        s.limit = s.nodes + node_budget
+        solve_now(s, b, threes, True, node_budget, &out)
+        board_undo(b)
+        if out.verdict == SOLVER_WIN and out.distance > longest:
+            longest = out.distance
+            best = children[k].point
+    if best >= 0:
+        return best
+    mark_fives(b, s.attacker, fives)
+    for p in range(b.points):
+        if b.cells[p] != EMPTY or fives[p] == 2 or (s.legality and dfn == BLACK and board_forbidden(b, p)):
+            continue
+        if fives[p] == 1:
+            return p
+        if best < 0:
+            best = p
+    return best

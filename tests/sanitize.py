@@ -1,0 +1,85 @@
+"""Search many positions with a kernel that is watched for wrong memory and undefined arithmetic.
+
+    python -m tests.sanitize [--positions N] [--keep DIR]
+
+A copy of the sources is built with the address and undefined-behaviour sanitizers of the compiler (gcc or
+clang), with the audit of the debug build, and does what `tests.golden.compare` does: every rule, side and
+evaluator, little memory, roots that move on, batches. Then it plays with the boards and the solver. The first
+fault ends it. The digests are held against those of this checkout's own kernel, since a kernel that is
+watched must find the same. """
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = (".git", ".venv", "build", "dist", "runs", "*.so", "*.c", "__pycache__", ".*_cache", "*.egg-info")
+TESTS = ("tests/unit/test_search_accounts.py", "tests/unit/test_rules.py", "tests/unit/test_solver.py")
+"""What runs besides the searches."""
+
+
+def runtime(name: str) -> str:
+    """Return the path of a library of the compiler.
+
+    Raises:
+        SystemExit: there is none; the message says so.
+    """
+    compiler = os.environ.get("CC", "cc")
+    found = subprocess.run(
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    if not os.path.isabs(found):
+        raise SystemExit(f"error: {compiler} has no {name}; install the sanitizers of gcc")
+    return found
+
+
+def main() -> int:
+    """Build, search, compare; 0 when nothing was found."""
+    summary = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.sanitize", description=summary)
+    parser.add_argument("--positions", type=int, default=220, metavar="N", help="how many (default 220)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="build here and use what is built already")
+    args = parser.parse_args()
+    libraries = [runtime("libasan.so"), runtime("libubsan.so")]
+    with tempfile.TemporaryDirectory(prefix="sanitize-") as scratch:
+        copy = args.keep or Path(scratch) / "checkout"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
+        build = {**os.environ, "TENGEN_SANITIZE": "1", "TENGEN_DEBUG": "1"}
+        setup = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        if subprocess.run(setup, cwd=copy, env=build, check=False).returncode != 0:
+            return 2
+        watched = {
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LD_PRELOAD": " ".join(libraries),
+            "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",  # Python itself leaves memory behind
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        digests = [sys.executable, "tests/golden/compare.py", "--print", "--positions", str(args.positions)]
+        own = subprocess.run(
+            digests, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, check=True
+        )
+        found = subprocess.run(digests, cwd=copy, env=watched, stdout=subprocess.PIPE, check=False)
+        if found.returncode != 0:
+            print("the sanitizers ended the searches", file=sys.stderr)
+            return 1
+        if found.stdout != own.stdout:
+            print("the watched kernel found something else", file=sys.stderr)
+            return 1
+        pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=0"]
+        if subprocess.run([*pytest, *TESTS], cwd=copy, env=watched, check=False).returncode != 0:
+            return 1
+    print(f"{len(own.stdout.splitlines())} searches: nothing found")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
