@@ -20,7 +20,7 @@ from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_f
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-READY_S = 0.4
+READY_S = 0.8
 MEMORY_TOLD = 367_001_600
 MEMORY_BYTES = 300 << 20
 GROWTH_BYTES = 6 << 20
