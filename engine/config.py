@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.errors import ConfigError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
 from engine.levels import level as level_settings
-from engine.ranges import check_range
+from engine.ranges import check_range, shown
 from engine.timing.params import ClockParams
 
 SEARCH_PREFIX = "search."
@@ -173,7 +173,7 @@ def convert(key: str, value: object, kind: typing.Any) -> typing.Any:
         except ValueError:
             continue
     names = " or ".join(getattr(o, "__name__", str(o)) for o in options)
-    raise ConfigError(f"{key} needs {names}, not {text!r}")
+    raise ConfigError(f"{key} needs {names}, not {shown(text)!r}")
 
 
 def _read_toml(path: Path) -> dict[str, object]:

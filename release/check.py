@@ -21,7 +21,7 @@ from pathlib import Path
 from release import manners
 from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
-from tests.protocol.records import GameRecord
+from tests.protocol.records import JudgedGame
 from tests.protocol.referee import plan_games, play_series
 from tests.protocol.seats import SEATS
 
@@ -143,7 +143,7 @@ def _play(
     report(name, incidents[0] if incidents else _summary(records), not incidents)
 
 
-def _summary(records: Sequence[GameRecord]) -> str:
+def _summary(records: Sequence[JudgedGame]) -> str:
     moves = sum(len(r.times) for r in records)
     won = sum(r.winner == 0 for r in records)
     slowest_ms = max((t.overshoot_ms for r in records for t in r.times if not t.cold), default=0.0)

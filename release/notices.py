@@ -51,7 +51,9 @@ def readme(version: str) -> str:
     board = "Run ./tengen-board.sh, or double-click tengen-board.desktop."
     if windows:
         board = 'Double-click "Tengen board.bat".'
-    names = {"BOARD": board, "VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}"}
+    names = {
+        "BOARD": board, "VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}",
+    }  # fmt: skip
     for mark, value in names.items():
         text = text.replace(f"@{mark}@", value)
     return text.replace("\n", "\r\n") if windows else text

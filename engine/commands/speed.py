@@ -26,6 +26,7 @@ from engine.engine import Engine
 from engine.evaluator._lines import PATHS
 from engine.evaluator.base import STUB_COST, Evaluator
 from engine.evaluator.hashed import HashedEvaluator
+from engine.evaluator.lines import LineEvaluator
 from engine.evaluator.make import make_evaluator
 from engine.rules._board import Board, place_undo_loop
 from engine.rules.geometry import parse_moves
@@ -111,7 +112,7 @@ def measure(
     facts["mean_depth"] = statistics.median(depths)
     facts["stub_mean_depth"] = statistics.median(stub_depths)
     facts["net"] = evaluator.name
-    if evaluator.line_net is not None:
+    if isinstance(evaluator, LineEvaluator):
         facts["lines"] = evaluator.line_net.path
     facts["board"] = f"{size[0]}x{size[1]}"
     facts["rule"] = board.rule

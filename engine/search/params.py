@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from engine.errors import ConfigError
-from engine.ranges import check_range
+from engine.ranges import check_range, shown
 
 RANGES: dict[str, tuple[float, float]] = {
     "c_puct": (0, 100),
@@ -97,5 +97,5 @@ class SearchParams:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, int) and not isinstance(value, int):
-                raise ConfigError(f"{field.name} needs {type(field.default).__name__}, not {value!r}")
+                raise ConfigError(f"{field.name} needs {type(field.default).__name__}, not {shown(value)}")
             check_range(field.name, value, *RANGES[field.name])

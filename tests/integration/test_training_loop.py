@@ -59,7 +59,7 @@ def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) 
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (1800,))])
+@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (3200,))])
 def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, kind, parts):
     """With the processor in place of the GPU."""
     on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]

@@ -137,3 +137,13 @@ def test_a_bad_search_parameter_stops_the_engine_before_it_plays(setting, messag
     engine = Engine(load_config(None, ["net=uniform", setting]))
     with pytest.raises(ConfigError, match=message):
         engine.warm_up()
+
+
+@pytest.mark.parametrize("value", ["9" * 4000, "-" + "9" * 4000, "x" * 4000])
+def test_a_message_about_a_long_value_stays_short(value):
+    with pytest.raises(ConfigError) as refused:
+        load_config(None, [f"simulations={value}"])
+    assert str(refused.value).startswith("simulations ") and len(str(refused.value)) < 120
+    with pytest.raises(ConfigError) as refused:
+        SearchParams(edge_cap=1 << 20_000)
+    assert str(refused.value) == "edge_cap must be from 0 to 484, not a number of thousands of digits"

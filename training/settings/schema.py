@@ -10,10 +10,9 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.search.params import SearchParams
 from training.settings.field import setting
-from training.settings.values import ConfigError, weighted, weighted_rule
+from training.settings.values import ConfigError, weighted_rule, weighted_size
 
 _NETWORK, _LOSSES, _LEARNER = "net/network.py", "learn/losses.py", "learn/learner.py"
 _WINDOW, _GAME, _GUMBEL = "data/window.py", "play/game.py", "play/gumbel.py"
@@ -390,22 +389,11 @@ class RunConfig:
     def mix(self, small: bool) -> Mix:
         """Return what is played, at first (`small`) or later."""
         sizes = self.small_sizes if small else self.sizes
-        return Mix(tuple(_size(text) for text in sizes), tuple(weighted_rule(text) for text in self.rules))
+        rules = tuple(weighted_rule(text) for text in self.rules)
+        return Mix(tuple(weighted_size(text) for text in sizes), rules)
 
     def side_range(self) -> tuple[int, int]:
         """Return the shortest and the longest side of all boards that are played, in cells."""
         sizes = self.mix(False).sizes + (self.mix(True).sizes if self.small_share else ())
         sides = [side for width, height, _ in sizes for side in (width, height)]
         return min(sides), max(sides)
-
-
-def _size(text: str) -> tuple[int, int, float]:
-    name, weight = weighted(text, "size")
-    width, _, height = name.partition("x")
-    try:
-        w, h = int(width), int(height or width)
-    except ValueError:
-        raise ConfigError(f"size {text!r} must be N or WxH") from None
-    if not (MIN_SIDE <= w <= MAX_SIDE and MIN_SIDE <= h <= MAX_SIDE):
-        raise ConfigError(f"size {text!r}: boards have {MIN_SIDE} to {MAX_SIDE} cells a side")
-    return w, h, weight

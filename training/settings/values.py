@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 from training.settings.field import about
 
@@ -56,6 +57,23 @@ def weighted_rule(text: str) -> tuple[int, float]:
     if not name.isdigit() or int(name) not in list(Rule):
         raise ConfigError(f"rule {text!r} must be one of {', '.join(str(int(r)) for r in Rule)}")
     return int(name), weight
+
+
+def weighted_size(text: str) -> tuple[int, int, float]:
+    """Return width, height and weight of a board, `N:WEIGHT`, `WxH:WEIGHT`, or either without a weight.
+
+    Raises:
+        ConfigError: no size, one that no board has, or see `weighted`.
+    """
+    name, weight = weighted(text, "size")
+    width, _, height = name.partition("x")
+    try:
+        w, h = int(width), int(height or width)
+    except ValueError:
+        raise ConfigError(f"size {text!r} must be N or WxH") from None
+    if not (MIN_SIDE <= w <= MAX_SIDE and MIN_SIDE <= h <= MAX_SIDE):
+        raise ConfigError(f"size {text!r}: boards have {MIN_SIDE} to {MAX_SIDE} cells a side")
+    return w, h, weight
 
 
 def from_mapping(kind: type[T], mapping: Mapping[str, Any], where: str = "") -> T:
