@@ -8,7 +8,7 @@ from __future__ import annotations
 from protocol import __version__
 from protocol.text import message
 
-WAYS = (("--play", "a game at the terminal"),)
+WAYS = (("--play", "a game at the terminal"), ("--board", "a board in the browser"))
 """Options by which a person plays, and what they begin."""
 HELP_WORDS = frozenset({b"help", b"?"})
 QUIT_WORDS = frozenset({b"quit", b"exit", b"q"})
