@@ -337,6 +337,9 @@ def test_a_game_is_not_thrown_away_without_a_question(play, tmp_path, line):
         assert session.leaving if line == "quit" else len(session.game.points) < 2
     session, text = play("e5", line, "d4", "yes", interactive=True)
     assert len(session.game.points) == 4 and "nothing was asked" in text
+    session, text = play("e5", line, "no", "yes", interactive=True)
+    assert len(session.game.points) == 2 and text.count("nothing was asked") == 1
+    assert "is no move" not in text
 
 
 @pytest.mark.parametrize(
