@@ -21,10 +21,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.protocol.managers import SEATS, PiskvorkSeat
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
 from tests.protocol.records import Forfeit, JudgedGame, Terms, as_json, summarise
-from tests.protocol.seats import SEATS, LocalSeat, PiskvorkSeat, Seat
+from tests.protocol.seats import LocalSeat, Seat
 
 DEFAULT_BRAIN = f"{shlex.quote(sys.executable)} -m protocol"
 

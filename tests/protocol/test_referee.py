@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.protocol.managers import SEATS
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
 from tests.protocol.records import JudgedGame, Terms, percentile, summarise
 from tests.protocol.referee import main, plan_games, play_series
-from tests.protocol.seats import SEATS
 
 pytestmark = pytest.mark.posix
 
