@@ -18,10 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine.encoding import N_PLANES
+from training.net import trunk
 from training.net.line_stem import LineStem
 from training.settings.schema import NetConfig
-
-REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean is 0
 
 
 class Heads(NamedTuple):
@@ -77,7 +76,7 @@ def pool(x: Tensor, mask: Tensor | None) -> Tensor:
     else:
         area = mask.float().sum(dim=(2, 3))
     mean = x.sum(dim=(2, 3)) / area
-    return torch.cat([mean, mean * (area / REFERENCE_AREA - 1), x.amax(dim=(2, 3))], dim=1)
+    return torch.cat([mean, mean * (area / trunk.REFERENCE_AREA - 1), x.amax(dim=(2, 3))], dim=1)
 
 
 class Block(nn.Module):
@@ -122,6 +121,7 @@ class Network(nn.Module):
         self.value_in = nn.Conv2d(c, config.value_channels, 1)
         self.value_hidden = nn.Linear(3 * config.value_channels, config.value_hidden)
         self.value_out = nn.Linear(config.value_hidden, 3)
+        self.spare = trunk.Spare()
         if isinstance(self.stem, nn.Conv2d):
             # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
             nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
@@ -143,6 +143,14 @@ class Network(nn.Module):
         """The residual blocks, in the order that a position passes them."""
         return [block for block in self.blocks if isinstance(block, Block)]
 
+    def learns_fused(self, planes: Tensor) -> bool:
+        """Return whether this is a training step of a line net that the passes of `training.net.trunk` do."""
+        if not self.training or not torch.is_grad_enabled() or not isinstance(self.stem, LineStem):
+            return False
+        if planes.device.type != "cpu" or planes.dtype != torch.float32 or planes.requires_grad:
+            return False
+        return bool(self.blocks) and trunk.able(self.config.channels) and not torch.is_autocast_enabled("cpu")
+
     def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
         """Judge a batch.
 
@@ -160,6 +168,8 @@ class Network(nn.Module):
         """
         if mask is not None and self.training:
             raise ValueError("training takes batches of one board size; masks are for eval mode")
+        if mask is None and self.learns_fused(planes):
+            return self._heads(trunk.learn_trunk(self, planes))
         x = F.relu(self.stem(planes))
         if mask is not None:
             mask = mask.to(x.dtype)
@@ -174,6 +184,20 @@ class Network(nn.Module):
             value = value * mask
         hidden = F.relu(self.value_hidden(pool(value, mask)))
         return Heads(policies[:, 0], policies[:, 1], policies[:, 2], self.value_out(hidden).float())
+
+    def _heads(self, x: Tensor) -> Heads:
+        """Judge a batch by the trunk's float32 [B, H, W, D]; both 1x1 convolutions in one product."""
+        batch, height, width, _ = x.shape
+        weight = torch.cat([self.policy_in.weight, self.value_in.weight]).flatten(1)
+        assert self.policy_in.bias is not None and self.value_in.bias is not None
+        bias = torch.cat([self.policy_in.bias, self.value_in.bias])
+        hidden = F.relu(F.linear(x.flatten(0, 2), weight, bias), inplace=True)
+        policy, value = hidden.split([self.config.policy_channels, self.config.value_channels], dim=1)
+        policies = F.linear(policy, self.policy_out.weight.flatten(1))
+        policies = policies.view(batch, -1, 3).permute(2, 0, 1)
+        cells = value.view(batch, height, width, -1).permute(0, 3, 1, 2)
+        judged = F.relu(self.value_hidden(pool(cells, None)))
+        return Heads(policies[0], policies[1], policies[2], self.value_out(judged))
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
