@@ -42,8 +42,35 @@ def pointwise(
 def residual(x: _Floats, v: _Floats, scale: _Floats, shift: _Floats, out: _Floats) -> None:
     """out = relu(x + scale v + shift)."""
 
-def enter(dout: _Floats, out: _Floats, z: _Floats, mean: _Floats, g: _Floats, found: _Floats) -> None:
-    """g = dout where out > 0, else 0; found: sums of g and of g (z - mean)."""
+def heads(
+    x: _Floats, w: _Floats, bias: _Floats, v: _Floats, hidden: _Floats, logits: _Floats, found: _Floats
+) -> None:
+    """hidden = relu(x w + bias) [B, H, W, np + nv], logits [B, 3, A] of its first np channels by v [3, np].
+
+    w is [C, np + nv]; found: [2, B, nv] the sum and the largest of each of its last nv channels.
+    """
+
+def heads_back(
+    dlogits: _Floats,
+    every: _Floats,
+    at_top: _Floats,
+    top: _Floats,
+    hidden: _Floats,
+    x: _Floats,
+    z: _Floats,
+    mean: _Floats,
+    w: _Floats,
+    v: _Floats,
+    g: _Floats,
+    found: _Floats,
+    dw: _Doubles,
+) -> None:
+    """Go back from the heads to g, the gradient of the sum that made x = relu(...).
+
+    The last nv channels have the gradients `every` [B, nv] in each cell, and `at_top` in equal parts in those
+    where they are `top`. w is [np + nv, C], dw those of w, bias and v one behind the other.
+    found: sums of g and of g (z - mean).
+    """
 
 def pointwise_back(
     g: _Floats,

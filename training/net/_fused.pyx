@@ -8,6 +8,7 @@ cdef extern from "fused.h" nogil:
     int FUSED_STEP
     int FUSED_WIDEST
     int FUSED_BUILT
+    int FUSED_TILE
     int tengen_have_vectors()
     size_t fused_room(int height, int width, int c)
     void fused_depthwise(const float* x, int height, int width, int c, const float* w, float* out,
@@ -20,8 +21,12 @@ cdef extern from "fused.h" nogil:
                      float* square)
     void fused_stem(const float* lines, const float* planes, int n_planes, int hw, int c, const float* scale,
                     const float* shift, const float* w, float* out)
-    void fused_enter(const float* dout, const float* out, const float* z, const float* mean, int hw, int c, float* g,
-                     float* sum, float* along)
+    void fused_heads(const float* x, int hw, int c, const float* w, const float* bias, const float* v, int np, int nv,
+                     float* hidden, float* logits, float* sum, float* top)
+    void fused_heads_back(const float* dlogits, const float* every, const float* at_top, const float* top,
+                          const float* hidden, const float* x, const float* z, const float* mean, int hw, int c,
+                          const float* w, const float* v, int np, int nv, float* g, float* sum, float* along,
+                          float* dw, float* dbias, float* dv, float* room)
     void fused_pointwise_back(const float* g, const float* v, const float* slope, const float* tilt,
                               const float* level, const float* u, const float* scale, const float* shift,
                               const float* mean, const float* w, int hw, int c, float* dy, float* sum, float* along,
@@ -187,19 +192,69 @@ def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, con
                        &shift[0], &w[0, 0], &out[b, 0, 0, 0])
 
 
-def enter(const float[:, :, :, ::1] dout, const float[:, :, :, ::1] out, const float[:, :, :, ::1] z,
-          const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found):
-    cdef Shape s = shape_of(dout)
+cdef int heads_fit(const Shape* s, const float[:, ::1] v, const float[:, :, :, ::1] hidden,
+                   const float[:, :, ::1] logits, const float[:, ::1] top) except -1:
+    """Refuse arrays of the heads that do not fit; v is [3, np]."""
+    matrix(v, 3, v.shape[1])
+    matrix(top, s.batch, top.shape[1])
+    if not able(v.shape[1]) or not able(top.shape[1]):
+        raise ValueError("heads with other numbers of channels")
+    if hidden.shape[0] != s.batch or hidden.shape[1] != s.height or hidden.shape[2] != s.width:
+        raise ValueError("cells of another shape")
+    if hidden.shape[3] != v.shape[1] + top.shape[1]:
+        raise ValueError("hidden cells of another number of channels")
+    if logits.shape[0] != s.batch or logits.shape[1] != 3 or logits.shape[2] != s.hw:
+        raise ValueError("logits of another shape")
+    return 0
+
+
+def heads(const float[:, :, :, ::1] x, const float[:, ::1] w, const float[::1] bias, const float[:, ::1] v,
+          float[:, :, :, ::1] hidden, float[:, :, ::1] logits, float[:, :, ::1] found):
+    cdef Shape s = shape_of(x)
     cdef Py_ssize_t b
-    same(&s, out)
+    cdef int np = <int>v.shape[1], nv = <int>found.shape[2]
+    if found.shape[0] != 2:
+        raise ValueError("sums of another shape")
+    heads_fit(&s, v, hidden, logits, found[1])
+    matrix(w, s.c, np + nv)
+    if bias.shape[0] != np + nv:
+        raise ValueError("a bias of another number of channels")
+    with nogil:
+        for b in range(s.batch):
+            fused_heads(&x[b, 0, 0, 0], s.hw, s.c, &w[0, 0], &bias[0], &v[0, 0], np, nv, &hidden[b, 0, 0, 0],
+                        &logits[b, 0, 0], &found[0, b, 0], &found[1, b, 0])
+
+
+def heads_back(const float[:, :, ::1] dlogits, const float[:, ::1] every, const float[:, ::1] at_top,
+               const float[:, ::1] top, const float[:, :, :, ::1] hidden, const float[:, :, :, ::1] x,
+               const float[:, :, :, ::1] z, const float[::1] mean, const float[:, ::1] w, const float[:, ::1] v,
+               float[:, :, :, ::1] g, float[:, :, ::1] found, double[::1] dw):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    cdef int np = <int>v.shape[1], nv = <int>top.shape[1]
+    cdef int h = np + nv
+    cdef size_t n = <size_t>h * s.c + h + 3 * <size_t>np
+    heads_fit(&s, v, hidden, dlogits, top)
+    matrix(every, s.batch, nv)
+    matrix(at_top, s.batch, nv)
+    matrix(w, h, s.c)
     same(&s, z)
     same(&s, g)
     vector(&s, mean)
     sums(&s, found, 2)
+    if dw.shape[0] != <Py_ssize_t>n:
+        raise ValueError("a gradient of another shape")
+    cdef float* part = room_for(&s, n + nv + FUSED_TILE * <size_t>h)
+    cdef float* room = part + n
     with nogil:
         for b in range(s.batch):
-            fused_enter(&dout[b, 0, 0, 0], &out[b, 0, 0, 0], &z[b, 0, 0, 0], &mean[0], s.hw, s.c, &g[b, 0, 0, 0],
-                        &found[0, b, 0], &found[1, b, 0])
+            memset(part, 0, n * sizeof(float))
+            fused_heads_back(&dlogits[b, 0, 0], &every[b, 0], &at_top[b, 0], &top[b, 0], &hidden[b, 0, 0, 0],
+                             &x[b, 0, 0, 0], &z[b, 0, 0, 0], &mean[0], s.hw, s.c, &w[0, 0], &v[0, 0], np, nv,
+                             &g[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, part + h * s.c,
+                             part + h * s.c + h, room)
+            fused_add(part, n, &dw[0])
+    free(part)
 
 
 def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, const float[:, ::1] back,

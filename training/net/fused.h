@@ -258,14 +258,92 @@ TENGEN_INNER void fused_gate(const float* dout, const float* out, const float* z
     }
 }
 
-TENGEN_FAST static void fused_enter(const float* dout, const float* out, const float* z, const float* mean, int hw,
-    int c, float* g, float* sum, float* along)
+/* The sum of eight numbers. */
+TENGEN_INNER float fused_total(__m256 x)
 {
+    __m128 y = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_add_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_add_ss(y, _mm_shuffle_ps(y, y, 1)));
+}
+
+/* The heads: hidden [hw, np + nv] = relu(x w + bias); logits [3, hw] of its first np channels by v [3, np]; the sum
+and the largest of each of its last nv. */
+TENGEN_FAST static void fused_heads(const float* x, int hw, int c, const float* w, const float* bias, const float* v,
+    int np, int nv, float* hidden, float* logits, float* sum, float* top)
+{
+    const int n = np + nv;
+    memset(sum, 0, nv * sizeof(float));
+    memset(top, 0, nv * sizeof(float));
+    fused_product(x, hw, c, w, n, hidden);
+    for (int r = 0; r < hw; r++) {
+        float* h = hidden + (size_t)r * n;
+        for (int k = 0; k < n; k += 8)
+            STORE(h + k, _mm256_max_ps(_mm256_add_ps(LOAD(h + k), LOAD(bias + k)), _mm256_setzero_ps()));
+        for (int j = 0; j < 3; j++) {
+            __m256 total = _mm256_setzero_ps();
+            for (int k = 0; k < np; k += 8)
+                total = _mm256_fmadd_ps(LOAD(h + k), LOAD(v + (size_t)j * np + k), total);
+            logits[(size_t)j * hw + r] = fused_total(total);
+        }
+        for (int k = 0; k < nv; k += 8) {
+            STORE(sum + k, _mm256_add_ps(LOAD(sum + k), LOAD(h + np + k)));
+            STORE(top + k, _mm256_max_ps(LOAD(top + k), LOAD(h + np + k)));
+        }
+    }
+}
+
+/* Back through the heads: g, the gradient of what the relu of x saw, and its sums as those of `fused_gate`.
+
+Logits have the gradient dlogits [3, hw]; each value channel `every` in each cell and `at_top` / (how many) where it
+is `top`. dw [np + nv, C], dbias [np + nv] and dv [3, np] grow; w is [np + nv, C]. */
+TENGEN_FAST static void fused_heads_back(const float* dlogits, const float* every, const float* at_top,
+    const float* top, const float* hidden, const float* x, const float* z, const float* mean, int hw, int c,
+    const float* w, const float* v, int np, int nv, float* g, float* sum, float* along, float* dw, float* dbias,
+    float* dv, float* room)
+{
+    const int n = np + nv;
+    float *share = room, *dh = room + nv;
     memset(sum, 0, c * sizeof(float));
     memset(along, 0, c * sizeof(float));
-    for (int r = 0; r < hw; r += FUSED_TILE) {
-        const size_t at = (size_t)r * c;
-        fused_gate(dout + at, out + at, z + at, mean, hw - r < FUSED_TILE ? hw - r : FUSED_TILE, c, g + at, sum, along);
+    for (int k = 0; k < nv; k += 8) {
+        const __m256 best = LOAD(top + k);
+        __m256 many = _mm256_setzero_ps();
+        for (int r = 0; r < hw; r++) {
+            const __m256 is = _mm256_cmp_ps(LOAD(hidden + (size_t)r * n + np + k), best, _CMP_EQ_OQ);
+            many = _mm256_add_ps(many, _mm256_and_ps(is, _mm256_set1_ps(1)));
+        }
+        STORE(share + k, _mm256_div_ps(LOAD(at_top + k), many));
+    }
+    for (int start = 0; start < hw; start += FUSED_TILE) {
+        const int cells = hw - start < FUSED_TILE ? hw - start : FUSED_TILE;
+        const size_t at = (size_t)start * c;
+        for (int r = 0; r < cells; r++) {
+            const float* h = hidden + (size_t)(start + r) * n;
+            float* d = dh + (size_t)r * n;
+            __m256 by[3];
+            for (int j = 0; j < 3; j++)
+                by[j] = SPREAD(dlogits + (size_t)j * hw + start + r);
+            for (int k = 0; k < np; k += 8) {
+                __m256 e = _mm256_mul_ps(by[0], LOAD(v + k)), seen = LOAD(h + k);
+                e = _mm256_fmadd_ps(by[1], LOAD(v + np + k), e);
+                e = _mm256_fmadd_ps(by[2], LOAD(v + 2 * (size_t)np + k), e);
+                STORE(d + k, _mm256_and_ps(e, _mm256_cmp_ps(seen, _mm256_setzero_ps(), _CMP_GT_OQ)));
+                for (int j = 0; j < 3; j++) {
+                    float* to = dv + (size_t)j * np + k;
+                    STORE(to, _mm256_fmadd_ps(by[j], seen, LOAD(to)));
+                }
+            }
+            for (int k = 0; k < nv; k += 8) {
+                const __m256 seen = LOAD(h + np + k), is = _mm256_cmp_ps(seen, LOAD(top + k), _CMP_EQ_OQ);
+                const __m256 e = _mm256_add_ps(LOAD(every + k), _mm256_and_ps(is, LOAD(share + k)));
+                STORE(d + np + k, _mm256_and_ps(e, _mm256_cmp_ps(seen, _mm256_setzero_ps(), _CMP_GT_OQ)));
+            }
+            for (int k = 0; k < n; k += 8)
+                STORE(dbias + k, _mm256_add_ps(LOAD(dbias + k), LOAD(d + k)));
+        }
+        fused_outer(dh, n, x + at, c, cells, dw);
+        fused_product(dh, cells, n, w, c, g + at);
+        fused_gate(g + at, x + at, z + at, mean, cells, c, g + at, sum, along);
     }
 }
 
@@ -430,8 +508,11 @@ static void fused_lines(const float* table, const int32_t* rows, int hw, int c, 
     square) {}
 static void fused_stem(const float* lines, const float* planes, int n_planes, int hw, int c, const float* scale, const
     float* shift, const float* w, float* out) {}
-static void fused_enter(const float* dout, const float* out, const float* z, const float* mean, int hw, int c, float*
-    g, float* sum, float* along) {}
+static void fused_heads(const float* x, int hw, int c, const float* w, const float* bias, const float* v, int np, int
+    nv, float* hidden, float* logits, float* sum, float* top) {}
+static void fused_heads_back(const float* dlogits, const float* every, const float* at_top, const float* top, const
+    float* hidden, const float* x, const float* z, const float* mean, int hw, int c, const float* w, const float* v,
+    int np, int nv, float* g, float* sum, float* along, float* dw, float* dbias, float* dv, float* room) {}
 static void fused_pointwise_back(const float* g, const float* v, const float* slope, const float* tilt, const float*
     level, const float* u, const float* scale, const float* shift, const float* mean, const float* w, int hw, int c,
     float* dy, float* sum, float* along, float* dw, float* room) {}

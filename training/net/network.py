@@ -145,11 +145,11 @@ class Network(nn.Module):
 
     def learns_fused(self, planes: Tensor) -> bool:
         """Return whether this is a training step of a line net that the passes of `training.net.trunk` do."""
-        if not self.training or not torch.is_grad_enabled() or not isinstance(self.stem, LineStem):
+        if not self.training or not torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
             return False
         if planes.device.type != "cpu" or planes.dtype != torch.float32 or planes.requires_grad:
             return False
-        return bool(self.blocks) and trunk.able(self.config.channels) and not torch.is_autocast_enabled("cpu")
+        return trunk.able(self.config)
 
     def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
         """Judge a batch.
@@ -169,7 +169,8 @@ class Network(nn.Module):
         if mask is not None and self.training:
             raise ValueError("training takes batches of one board size; masks are for eval mode")
         if mask is None and self.learns_fused(planes):
-            return self._heads(trunk.learn_trunk(self, planes))
+            policies, pooled = trunk.learn(self, planes)
+            return Heads(*policies.unbind(1), self.value_out(F.relu(self.value_hidden(pooled))))
         x = F.relu(self.stem(planes))
         if mask is not None:
             mask = mask.to(x.dtype)
@@ -184,20 +185,6 @@ class Network(nn.Module):
             value = value * mask
         hidden = F.relu(self.value_hidden(pool(value, mask)))
         return Heads(policies[:, 0], policies[:, 1], policies[:, 2], self.value_out(hidden).float())
-
-    def _heads(self, x: Tensor) -> Heads:
-        """Judge a batch by the trunk's float32 [B, H, W, D]; both 1x1 convolutions in one product."""
-        batch, height, width, _ = x.shape
-        weight = torch.cat([self.policy_in.weight, self.value_in.weight]).flatten(1)
-        assert self.policy_in.bias is not None and self.value_in.bias is not None
-        bias = torch.cat([self.policy_in.bias, self.value_in.bias])
-        hidden = F.relu(F.linear(x.flatten(0, 2), weight, bias), inplace=True)
-        policy, value = hidden.split([self.config.policy_channels, self.config.value_channels], dim=1)
-        policies = F.linear(policy, self.policy_out.weight.flatten(1))
-        policies = policies.view(batch, -1, 3).permute(2, 0, 1)
-        cells = value.view(batch, height, width, -1).permute(0, 3, 1, 2)
-        judged = F.relu(self.value_hidden(pool(cells, None)))
-        return Heads(policies[0], policies[1], policies[2], self.value_out(judged))
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:

@@ -1,7 +1,7 @@
-"""Learning of a line net's trunk in few passes over the board, where the processor allows.
+"""Learning of a line net in few passes over the board, where the processor allows.
 
 The same arithmetic as the modules of `training.net.network` do one by one, gradients included, up to rounding:
-stem, then blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm. One pass does everything that the
+stem, blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm, the 1x1 convolutions of the heads. One pass does everything that the
 statistics of a batch do not have to be known for, one position after the other, and what is cheap is
 computed again on the way back rather than kept.
 
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from training.net import _fused
+from training.settings.schema import NetConfig
 
 REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean of a pooled board is 0
 
@@ -130,13 +131,22 @@ class _Step:
     pooled: _Floats | None  # [B, 3 C]
 
 
+def _features(found: _Floats, area: int) -> _Floats:
+    """Return what `network.pool` does, [B, 3 C], of the sum and the largest of each channel [2, B, C]."""
+    mean = found[0] / np.float32(area)
+    return np.concatenate([mean, mean * np.float32(area / REFERENCE_AREA - 1), found[1]], axis=1)
+
+
+def _features_back(gradient: _Floats, area: int) -> tuple[_Floats, _Floats]:
+    """Return the gradient that goes to each cell and the one for the largest, [B, C], of `_features`."""
+    mean, scaled, top = np.split(gradient, 3, axis=1)
+    return (mean + scaled * np.float32(area / REFERENCE_AREA - 1)) / np.float32(area), _single(top)
+
+
 def _pool(x: _Floats) -> _Floats:
-    """Return what `network.pool` does of x [B, H, W, C] >= 0."""
-    batch, height, width, c = x.shape
-    found = np.empty((2, batch, c), np.float32)
+    found = np.empty((2, x.shape[0], x.shape[3]), np.float32)
     _fused.pool(x, found)
-    mean, top = found[0] / np.float32(height * width), found[1]
-    return np.concatenate([mean, mean * np.float32(height * width / REFERENCE_AREA - 1), top], axis=1)
+    return _features(found, x.shape[1] * x.shape[2])
 
 
 def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Floats]:
@@ -146,19 +156,31 @@ def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Flo
         total: [B, C] the gradient of what it gave.
     """
     assert step.pooled is not None
-    area, c = g.shape[1] * g.shape[2], g.shape[3]
-    features = total @ _array(block.pool.weight)
-    every = features[:, :c] + features[:, c : 2 * c] * np.float32(area / REFERENCE_AREA - 1)
-    top, at_top = _single(step.pooled[:, 2 * c :]), _single(features[:, 2 * c :])
-    _fused.pool_back(step.x, top, every / np.float32(area), at_top, g)
+    every, at_top = _features_back(total @ _array(block.pool.weight), g.shape[1] * g.shape[2])
+    _fused.pool_back(step.x, _single(np.split(step.pooled, 3, axis=1)[2]), every, at_top, g)
     return [total.T @ step.pooled, total.sum(0)]
+
+
+def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
+    """Return the weights [np + nv, C] and bias of both 1x1 convolutions as one, and [3, np] of the policies."""
+    both = [_array(layer.weight)[:, :, 0, 0] for layer in (net.policy_in, net.value_in)]
+    bias = [_array(layer.bias) for layer in (net.policy_in, net.value_in)]
+    return np.concatenate(both), np.concatenate(bias), _single(_array(net.policy_out.weight)[:, :, 0, 0])
+
+
+def _heads_gradients(net: Any, flat: _Doubles) -> list[npt.NDArray[Any]]:
+    """Return the gradients of policy_in, value_in and policy_out of what `_fused.heads_back` added up."""
+    first, n, c = net.config.policy_channels, net.config.policy_channels + net.config.value_channels, net.config.channels
+    w, bias, v = np.split(flat, [n * c, n * c + n])
+    w = w.reshape(n, c, 1, 1)
+    return [w[:first], bias[:first], w[first:], bias[first:], v.reshape(3, first, 1, 1)]
 
 
 class _Trunk(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, net: Any, table: Tensor, rows: Tensor, planes: Tensor, *parameters: Tensor
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         stem, spare = net.stem, net.spare
         boards, places, p = _array(table), rows.numpy(), _array(planes)
         batch, _, height, width = planes.shape
@@ -172,8 +194,8 @@ class _Trunk(torch.autograd.Function):
         x = spare.take(shape)
         plane_weights = _single(_array(stem.planes.weight).reshape(c, -1).T)
         _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x)
-        steps, last = [], torch.empty(shape)
-        for i, block in enumerate(net.residual):
+        steps = []
+        for block in net.residual:
             u, v = spare.take(shape), spare.take(shape)
             w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
             _fused.depthwise(x, w, u, found)
@@ -187,26 +209,39 @@ class _Trunk(torch.autograd.Function):
             _fused.pointwise(u, _single(first.scale), shift32, w, v, found)
             second = _normalise(block.second.norm, found, cells)
             steps.append(_Step(x, u, v, first, second, shift32, pooled))
-            out = last.numpy() if i == len(net.residual) - 1 else spare.take(shape)
+            out = spare.take(shape)
             _fused.residual(x, v, _single(second.scale), _single(second.shift), out)
             x = out
-        ctx.net, ctx.steps, ctx.summed, ctx.stem_norm = net, steps, summed, stem_norm
-        ctx.save_for_backward(table, rows, planes, last, *parameters)
-        return last
+        w, bias, v = _heads(net)
+        hidden = spare.take((batch, height, width, len(w)))
+        logits = np.empty((batch, 3, height * width), np.float32)
+        found = np.empty((2, batch, net.config.value_channels), np.float32)
+        _fused.heads(x, _single(w.T), bias, v, hidden, logits, found)
+        ctx.net, ctx.steps, ctx.stem_norm = net, steps, stem_norm
+        ctx.kept, ctx.top = (summed, x, hidden), found[1]
+        ctx.save_for_backward(table, rows, planes, *parameters)
+        return torch.from_numpy(logits), torch.from_numpy(_features(found, height * width))
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dlogits: Tensor, dfeatures: Tensor) -> tuple[Tensor | None, ...]:
         net, steps, spare = ctx.net, ctx.steps, ctx.net.spare
-        table, rows, planes, last, *_ = ctx.saved_tensors
-        shape, c = tuple(last.shape), last.shape[3]
+        summed, last, hidden = ctx.kept
+        table, rows, planes, *_ = ctx.saved_tensors
+        shape, c = last.shape, last.shape[3]
         g, dy = spare.take(shape), spare.take(shape)
         found = np.empty((2, shape[0], c), np.float32)
         # z and mean of the normalisation whose sum each x is the relu of
-        ends = [(ctx.summed, ctx.stem_norm), *((step.v, step.second) for step in steps)]
+        ends = [(summed, ctx.stem_norm), *((step.v, step.second) for step in steps)]
         z, norm = ends[-1]
-        _fused.enter(_array(gradient.contiguous()), _array(last), z, _single(norm.mean), g, found)
-        gradients: list[list[npt.NDArray[Any]]] = []
+        w, bias, v = _heads(net)
+        dheads = np.zeros(w.size + bias.size + v.size)
+        every, at_top = _features_back(_array(dfeatures), shape[1] * shape[2])
+        _fused.heads_back(
+            _array(dlogits.contiguous()), every, at_top, ctx.top, hidden, last, z, _single(norm.mean), w, v, g,
+            found, dheads,
+        )  # fmt: skip
+        gradients: list[list[npt.NDArray[Any]]] = [_heads_gradients(net, dheads)]
         for block, step, (z, norm) in zip(net.residual[::-1], steps[::-1], ends[-2::-1], strict=True):
             back, weight2, bias2 = step.second.back(_sum(found))
             dw2 = np.zeros((c, c))
@@ -223,17 +258,18 @@ class _Trunk(torch.autograd.Function):
             gradients.append([dw1.T.reshape(c, 1, 3, 3), weight1, bias1, *pool, dw2[:, :, None, None], weight2, bias2])
         back, weight, bias = ctx.stem_norm.back(_sum(found))
         dtable, dw = np.zeros(table.shape, np.float32), np.zeros((planes.shape[1], c))
-        _fused.stem_back(g, ctx.summed, back, rows.numpy(), _array(planes), dtable, dw)
+        _fused.stem_back(g, summed, back, rows.numpy(), _array(planes), dtable, dw)
         gradients.append([weight, bias, dw.T[:, :, None, None], bias])
-        spare.give(g, dy, ctx.summed, *(a for s in steps for a in (s.x, s.u, s.v)))
-        ctx.steps = ctx.summed = None
+        spare.give(g, dy, *ctx.kept, *(a for s in steps for a in (s.x, s.u, s.v)))
+        ctx.steps = ctx.kept = None
         flat = [torch.from_numpy(_single(a)) for part in gradients[::-1] for a in part]
         return None, torch.from_numpy(dtable), None, None, *flat
 
 
-def able(channels: int) -> bool:
-    """Return whether this processor has the passes for so many channels."""
-    return _fused.able(channels)
+def able(config: NetConfig) -> bool:
+    """Return whether this processor has the passes for such a net."""
+    widths = (config.channels, config.policy_channels, config.value_channels)
+    return config.kind == "lines" and config.blocks > 0 and all(map(_fused.able, widths))
 
 
 def parameters_of(net: Any) -> list[Tensor]:
@@ -244,12 +280,13 @@ def parameters_of(net: Any) -> list[Tensor]:
         if block.pool is not None:
             out += [block.pool.weight, block.pool.bias]
         out += [block.second.conv.weight, block.second.norm.weight, block.second.norm.bias]
-    return out
+    heads = [net.policy_in.weight, net.policy_in.bias, net.value_in.weight, net.value_in.bias]
+    return [*out, *heads, net.policy_out.weight]
 
 
-def learn_trunk(net: Any, planes: Tensor) -> Tensor:
-    """Return the trunk's float32 [B, H, W, C] of planes float32 [B, P, H, W], ready for `backward`."""
+def learn(net: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
+    """Return logits [B, 3, A] and the pooled value channels [B, 3 nv] of planes float32 [B, P, H, W]."""
     table, rows = net.stem.table_of(planes)
     rows = rows.view(planes.shape[0], -1, 4).to(torch.int32)
-    out: Tensor = _Trunk.apply(net, table.contiguous(), rows, planes.contiguous(), *parameters_of(net))
-    return out
+    logits, features = _Trunk.apply(net, table.contiguous(), rows, planes.contiguous(), *parameters_of(net))
+    return logits, features
