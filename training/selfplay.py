@@ -5,7 +5,7 @@
 Ctrl-C finishes cleanly; the same command continues a run. Settings of a run that exists are those it was
 started with, changed by --set. A recipe is a file of settings (training/recipes has those of the presets);
 where it builds on other runs, these are made first, beside the run. `--bench` measures the speed of self-play
-instead.
+and of the learner instead.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "repeatable: the mean of runs that began with one another's weights",
     )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
-    parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
+    parser.add_argument("--bench", action="store_true", help="measure self-play and the learner and stop")
     parser.add_argument("--net", action="append", default=[], help="net file for --bench (repeatable)")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement of --bench (20)")
     return parser.parse_args(argv)

@@ -4,9 +4,9 @@ A usual framework goes over the board once for every step and keeps what each on
 moving memory, not arithmetic. A pass here does all that can be done to a position while it lies in the cache.
 
 Cells are float32 [B, H, W, C], C a multiple of 16. `found` is what a pass finds over the cells of each
-position, float32 [2, B, C]; `back` float32 [3, C] is the gradient of a normalisation, dz = back[0] dy + back[1] z + back[2].
-Vectors are float32 [C]. Gradients of weights, double, are added to what `dw` holds. All raise ValueError for
-shapes that do not fit, or where `able` says no.
+position, float32 [2, B, C]; `back` float32 [3, C] is the gradient of a normalisation,
+dz = back[0] dy + back[1] z + back[2]. Vectors are float32 [C]. Gradients of weights, double, are added to
+what `dw` holds. All raise ValueError for shapes that do not fit, or where `able` says no.
 """
 
 import numpy as np
@@ -26,18 +26,14 @@ def lines(table: _Floats, rows: _Rows, planes: _Floats, out: _Floats, found: _Fl
     Only the shape of `planes` [B, P, H, W] is looked at.
     """
 
-def stem(
-    summed: _Floats, planes: _Floats, scale: _Floats, shift: _Floats, w: _Floats, out: _Floats
-) -> None:
+def stem(summed: _Floats, planes: _Floats, scale: _Floats, shift: _Floats, w: _Floats, out: _Floats) -> None:
     """out = relu(scale summed + shift + planes w), for planes [B, P, H, W] and w [P, C]."""
 
 def depthwise(x: _Floats, w: _Floats, out: _Floats, found: _Floats) -> None:
-    """out = x with the 3x3 convolution w [9, C] of each channel; found: moments as those of `lines`."""
+    """out = x with the 3x3 convolution w [9, C] of each channel; found: as in `lines`."""
 
-def pointwise(
-    u: _Floats, scale: _Floats, shift: _Floats, w: _Floats, v: _Floats, found: _Floats
-) -> None:
-    """v = relu(scale u + shift) w, for shift [B, C] and w [C in, C out]; found: moments as those of `lines`."""
+def pointwise(u: _Floats, scale: _Floats, shift: _Floats, w: _Floats, v: _Floats, found: _Floats) -> None:
+    """v = relu(scale u + shift) w, for shift [B, C] and w [C in, C out]; found: as in `lines`."""
 
 def residual(x: _Floats, v: _Floats, scale: _Floats, shift: _Floats, out: _Floats) -> None:
     """out = relu(x + scale v + shift)."""

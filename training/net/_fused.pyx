@@ -129,7 +129,7 @@ def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            fused_pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0], 
+            fused_pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
                             &v[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], room)
     free(room)
 
@@ -149,7 +149,7 @@ def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const flo
 
 cdef int stem_inputs(const Shape* s, const float[:, ::1] table, const int32_t[:, :, ::1] rows,
                      const float[:, :, :, ::1] planes) except -1:
-    cdef Py_ssize_t b, i
+    cdef Py_ssize_t i
     cdef const int32_t* p
     if rows.shape[0] != s.batch or rows.shape[1] != s.hw or rows.shape[2] != 4:
         raise ValueError("rows of another shape")

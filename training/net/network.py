@@ -41,9 +41,7 @@ class NormConv(nn.Module):
 
     def __init__(self, channels: int, gain: float, kernel: int = 3, groups: int = 1) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(
-            channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False
-        )
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
         # tuned: statistics of about the last 50 batches, so that several board sizes are in them
         self.norm = nn.BatchNorm2d(channels, momentum=0.02)
         nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
@@ -170,7 +168,8 @@ class Network(nn.Module):
             raise ValueError("training takes batches of one board size; masks are for eval mode")
         if mask is None and self.learns_fused(planes):
             policies, pooled = trunk.learn(self, planes)
-            return Heads(*policies.unbind(1), self.value_out(F.relu(self.value_hidden(pooled))))
+            wdl = self.value_out(F.relu(self.value_hidden(pooled)))
+            return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
         if mask is not None:
             mask = mask.to(x.dtype)

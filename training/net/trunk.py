@@ -1,9 +1,10 @@
 """Learning of a line net in few passes over the board, where the processor allows.
 
-The same arithmetic as the modules of `training.net.network` do one by one, gradients included, up to rounding:
-stem, blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm, the 1x1 convolutions of the heads. One pass does everything that the
-statistics of a batch do not have to be known for, one position after the other, and what is cheap is
-computed again on the way back rather than kept.
+The same arithmetic as the modules of `training.net.network` do one by one, gradients included, up to
+rounding: the stem, blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm, the 1x1 convolutions of
+the heads. One pass (`_fused`) does everything for which the statistics of the batch need not be known, one
+position after the other, and what is cheap is computed again on the way back rather than kept. Sums over a
+batch are in double precision.
 
 Shapes: `B` batch, `C` channels of the trunk, `P` planes, `H` `W` board, `A` = H*W, `K` rows of the table.
 """
@@ -140,7 +141,7 @@ def _features(found: _Floats, area: int) -> _Floats:
 def _features_back(gradient: _Floats, area: int) -> tuple[_Floats, _Floats]:
     """Return the gradient that goes to each cell and the one for the largest, [B, C], of `_features`."""
     mean, scaled, top = np.split(gradient, 3, axis=1)
-    return (mean + scaled * np.float32(area / REFERENCE_AREA - 1)) / np.float32(area), _single(top)
+    return _single((mean + scaled * (area / REFERENCE_AREA - 1)) / area), _single(top)
 
 
 def _pool(x: _Floats) -> _Floats:
@@ -162,7 +163,7 @@ def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Flo
 
 
 def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
-    """Return the weights [np + nv, C] and bias of both 1x1 convolutions as one, and [3, np] of the policies."""
+    """Return weights [np + nv, C] and bias of both 1x1 convolutions as one, and [3, np] of the policies."""
     both = [_array(layer.weight)[:, :, 0, 0] for layer in (net.policy_in, net.value_in)]
     bias = [_array(layer.bias) for layer in (net.policy_in, net.value_in)]
     return np.concatenate(both), np.concatenate(bias), _single(_array(net.policy_out.weight)[:, :, 0, 0])
@@ -170,7 +171,8 @@ def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
 
 def _heads_gradients(net: Any, flat: _Doubles) -> list[npt.NDArray[Any]]:
     """Return the gradients of policy_in, value_in and policy_out of what `_fused.heads_back` added up."""
-    first, n, c = net.config.policy_channels, net.config.policy_channels + net.config.value_channels, net.config.channels
+    first, c = net.config.policy_channels, net.config.channels
+    n = first + net.config.value_channels
     w, bias, v = np.split(flat, [n * c, n * c + n])
     w = w.reshape(n, c, 1, 1)
     return [w[:first], bias[:first], w[first:], bias[first:], v.reshape(3, first, 1, 1)]
@@ -223,7 +225,7 @@ class _Trunk(torch.autograd.Function):
         return torch.from_numpy(logits), torch.from_numpy(_features(found, height * width))
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, dlogits: Tensor, dfeatures: Tensor) -> tuple[Tensor | None, ...]:
         net, steps, spare = ctx.net, ctx.steps, ctx.net.spare
         summed, last, hidden = ctx.kept
@@ -238,8 +240,8 @@ class _Trunk(torch.autograd.Function):
         dheads = np.zeros(w.size + bias.size + v.size)
         every, at_top = _features_back(_array(dfeatures), shape[1] * shape[2])
         _fused.heads_back(
-            _array(dlogits.contiguous()), every, at_top, ctx.top, hidden, last, z, _single(norm.mean), w, v, g,
-            found, dheads,
+            _array(dlogits.contiguous()), every, at_top, ctx.top, hidden, last, z, _single(norm.mean), w, v,
+            g, found, dheads,
         )  # fmt: skip
         gradients: list[list[npt.NDArray[Any]]] = [_heads_gradients(net, dheads)]
         for block, step, (z, norm) in zip(net.residual[::-1], steps[::-1], ends[-2::-1], strict=True):
@@ -252,10 +254,9 @@ class _Trunk(torch.autograd.Function):
             back, weight1, bias1 = step.first.back(_sum(found))
             dw1 = np.zeros((9, c))
             w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
-            _fused.depthwise_back(
-                dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1
-            )
-            gradients.append([dw1.T.reshape(c, 1, 3, 3), weight1, bias1, *pool, dw2[:, :, None, None], weight2, bias2])
+            _fused.depthwise_back(dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1)
+            before = [dw1.T.reshape(c, 1, 3, 3), weight1, bias1]
+            gradients.append([*before, *pool, dw2[:, :, None, None], weight2, bias2])
         back, weight, bias = ctx.stem_norm.back(_sum(found))
         dtable, dw = np.zeros(table.shape, np.float32), np.zeros((planes.shape[1], c))
         _fused.stem_back(g, summed, back, rows.numpy(), _array(planes), dtable, dw)
@@ -288,5 +289,7 @@ def learn(net: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
     """Return logits [B, 3, A] and the pooled value channels [B, 3 nv] of planes float32 [B, P, H, W]."""
     table, rows = net.stem.table_of(planes)
     rows = rows.view(planes.shape[0], -1, 4).to(torch.int32)
-    logits, features = _Trunk.apply(net, table.contiguous(), rows, planes.contiguous(), *parameters_of(net))
+    logits, features = _Trunk.apply(  # type: ignore[no-untyped-call]
+        net, table.contiguous(), rows, planes.contiguous(), *parameters_of(net)
+    )
     return logits, features
