@@ -35,47 +35,57 @@ enum { FUSED_BUILT = 1 };
 #define STORE(p, v) _mm256_storeu_ps(p, v)
 #define SPREAD(p) _mm256_broadcast_ss(p)
 
+/* Clear the rim of a board of (height + 2) x (width + 2) cells. */
+TENGEN_INNER void fused_rim(int height, int width, int c, float* to)
+{
+    const size_t row = (size_t)(width + 2) * c;
+    memset(to, 0, row * sizeof(float));
+    for (int y = 1; y <= height; y++) {
+        memset(to + y * row, 0, c * sizeof(float));
+        memset(to + (y + 1) * row - c, 0, c * sizeof(float));
+    }
+    memset(to + (height + 1) * row, 0, row * sizeof(float));
+}
+
 /* Copy cells into the middle of a board with a rim of zeros. */
 TENGEN_INNER void fused_pad(const float* x, int height, int width, int c, float* to)
 {
     const size_t row = (size_t)(width + 2) * c;
-    memset(to, 0, row * sizeof(float));
-    for (int y = 0; y < height; y++) {
-        float* line = to + (y + 1) * row;
-        memset(line, 0, c * sizeof(float));
-        memcpy(line + c, x + (size_t)y * width * c, (size_t)width * c * sizeof(float));
-        memset(line + row - c, 0, c * sizeof(float));
-    }
-    memset(to + (height + 1) * row, 0, row * sizeof(float));
+    fused_rim(height, width, c, to);
+    for (int y = 0; y < height; y++)
+        memcpy(to + (y + 1) * row + c, x + (size_t)y * width * c, (size_t)width * c * sizeof(float));
 }
 
 /* The mean of each channel of a position, and the sum of the squares around it. */
 TENGEN_INNER void fused_moments(const float* x, int hw, int c, float* mean, float* square)
 {
-    const size_t n = (size_t)hw * c;
-    for (int k = 0; k < c; k += 8) {
-        __m256 s[4], q[4], mid, e;
-        size_t r = k;
+    for (int k = 0; k < c; k += 16) {
+        const float* p = x + k;
+        __m256 s[4], q[4], mid[2];
+        int r = 0;
         for (int j = 0; j < 4; j++)
             s[j] = q[j] = _mm256_setzero_ps();
-        for (; r + 3 * (size_t)c < n; r += 4 * (size_t)c)
+        for (; r + 2 <= hw; r += 2, p += 2 * c)
             for (int j = 0; j < 4; j++)
-                s[j] = _mm256_add_ps(s[j], LOAD(x + r + (size_t)j * c));
-        for (; r < n; r += c)
-            s[0] = _mm256_add_ps(s[0], LOAD(x + r));
-        mid = _mm256_add_ps(_mm256_add_ps(s[0], s[1]), _mm256_add_ps(s[2], s[3]));
-        mid = _mm256_div_ps(mid, _mm256_set1_ps((float)hw));
-        for (r = k; r + 3 * (size_t)c < n; r += 4 * (size_t)c)
+                s[j] = _mm256_add_ps(s[j], LOAD(p + j / 2 * c + j % 2 * 8));
+        for (int j = 0; j < 2; j++) {
+            if (r < hw)
+                s[j] = _mm256_add_ps(s[j], LOAD(p + j * 8));
+            mid[j] = _mm256_div_ps(_mm256_add_ps(s[j], s[j + 2]), _mm256_set1_ps((float)hw));
+        }
+        for (r = 0, p = x + k; r + 2 <= hw; r += 2, p += 2 * c)
             for (int j = 0; j < 4; j++) {
-                e = _mm256_sub_ps(LOAD(x + r + (size_t)j * c), mid);
+                const __m256 e = _mm256_sub_ps(LOAD(p + j / 2 * c + j % 2 * 8), mid[j % 2]);
                 q[j] = _mm256_fmadd_ps(e, e, q[j]);
             }
-        for (; r < n; r += c) {
-            e = _mm256_sub_ps(LOAD(x + r), mid);
-            q[0] = _mm256_fmadd_ps(e, e, q[0]);
+        for (int j = 0; j < 2; j++) {
+            if (r < hw) {
+                const __m256 e = _mm256_sub_ps(LOAD(p + j * 8), mid[j]);
+                q[j] = _mm256_fmadd_ps(e, e, q[j]);
+            }
+            STORE(mean + k + j * 8, mid[j]);
+            STORE(square + k + j * 8, _mm256_add_ps(q[j], q[j + 2]));
         }
-        STORE(mean + k, mid);
-        STORE(square + k, _mm256_add_ps(_mm256_add_ps(q[0], q[1]), _mm256_add_ps(q[2], q[3])));
     }
 }
 
@@ -85,13 +95,13 @@ TENGEN_FAST static void fused_depthwise(const float* x, int height, int width, i
 {
     const size_t row = (size_t)(width + 2) * c;
     fused_pad(x, height, width, c, room);
-    for (int k = 0; k < c; k += 8) {
-        __m256 tap[9];
-        for (int i = 0; i < 9; i++)
-            tap[i] = LOAD(w + i * c + k);
-        for (int y = 0; y < height; y++) {
+    for (int y = 0; y < height; y++)
+        for (int k = 0; k < c; k += 8) {
             const float* p = room + y * row + k;
             float* to = out + (size_t)y * width * c + k;
+            __m256 tap[9];
+            for (int j = 0; j < 9; j++)
+                tap[j] = LOAD(w + j * c + k);
             for (int i = 0; i < width; i++, p += c, to += c) {
                 __m256 a = _mm256_mul_ps(tap[0], LOAD(p));
                 __m256 b = _mm256_mul_ps(tap[3], LOAD(p + row));
@@ -105,7 +115,6 @@ TENGEN_FAST static void fused_depthwise(const float* x, int height, int width, i
                 STORE(to, _mm256_add_ps(_mm256_add_ps(a, b), d));
             }
         }
-    }
     fused_moments(out, height * width, c, mean, square);
 }
 
@@ -380,39 +389,42 @@ TENGEN_FAST static void fused_depthwise_back(const float* dy, const float* u, co
 {
     const size_t row = (size_t)(width + 2) * c;
     float *du = room, *px = room + (height + 2) * row;
+    memset(dw, 0, 9 * (size_t)c * sizeof(float));
+    memset(sum, 0, c * sizeof(float));
+    memset(along, 0, c * sizeof(float));
     fused_pad(x, height, width, c, px);
-    fused_pad(dy, height, width, c, du);
+    fused_rim(height, width, c, du);
     for (int y = 0; y < height; y++)
         for (int i = 0; i < width; i++) {
+            const size_t at = ((size_t)y * width + i) * c;
             float* to = du + (y + 1) * row + (size_t)(i + 1) * c;
-            const float* from = u + ((size_t)y * width + i) * c;
             for (int k = 0; k < c; k += 8) {
-                const __m256 e = _mm256_fmadd_ps(LOAD(tilt + k), LOAD(from + k), LOAD(level + k));
-                STORE(to + k, _mm256_fmadd_ps(LOAD(slope + k), LOAD(to + k), e));
+                const __m256 e = _mm256_fmadd_ps(LOAD(tilt + k), LOAD(u + at + k), LOAD(level + k));
+                STORE(to + k, _mm256_fmadd_ps(LOAD(slope + k), LOAD(dy + at + k), e));
             }
         }
-    for (int k = 0; k < c; k += 8) {
-        __m256 acc[9];
-        for (int j = 0; j < 9; j++)
-            acc[j] = _mm256_setzero_ps();
-        for (int y = 0; y < height; y++)
-            for (int i = 0; i < width; i++) {
-                const float* p = px + y * row + (size_t)i * c + k;
-                const __m256 d = LOAD(du + (y + 1) * row + (size_t)(i + 1) * c + k);
+    for (int y = 0; y < height; y++)
+        for (int k = 0; k < c; k += 8) {
+            const float *p = px + y * row + k, *from = du + (y + 1) * row + c + k;
+            __m256 acc[9];
+            for (int j = 0; j < 9; j++)
+                acc[j] = LOAD(dw + j * c + k);
+            for (int i = 0; i < width; i++, p += c, from += c) {
+                const __m256 d = LOAD(from);
                 for (int j = 0; j < 9; j++)
                     acc[j] = _mm256_fmadd_ps(d, LOAD(p + j / 3 * row + j % 3 * c), acc[j]);
             }
-        for (int j = 0; j < 9; j++)
-            STORE(dw + j * c + k, acc[j]);
-    }
-    for (int k = 0; k < c; k += 8) {
-        __m256 tap[9], mid = LOAD(mean + k), s = _mm256_setzero_ps(), t = s;
-        for (int j = 0; j < 9; j++)
-            tap[j] = LOAD(w + j * c + k);
-        for (int y = 0; y < height; y++)
-            for (int i = 0; i < width; i++) {
-                const float* p = du + y * row + (size_t)i * c + k;
-                const size_t at = ((size_t)y * width + i) * c + k;
+            for (int j = 0; j < 9; j++)
+                STORE(dw + j * c + k, acc[j]);
+        }
+    for (int y = 0; y < height; y++)
+        for (int k = 0; k < c; k += 8) {
+            __m256 tap[9], mid = LOAD(mean + k), s = LOAD(sum + k), t = LOAD(along + k);
+            const float* p = du + y * row + k;
+            size_t at = (size_t)y * width * c + k;
+            for (int j = 0; j < 9; j++)
+                tap[j] = LOAD(w + j * c + k);
+            for (int i = 0; i < width; i++, p += c, at += c) {
                 const __m256 on = _mm256_cmp_ps(LOAD(x + at), _mm256_setzero_ps(), _CMP_GT_OQ);
                 __m256 a = LOAD(g + at), b = _mm256_mul_ps(tap[5], LOAD(p + row));
                 __m256 d = _mm256_mul_ps(tap[2], LOAD(p + 2 * row));
@@ -428,9 +440,9 @@ TENGEN_FAST static void fused_depthwise_back(const float* dy, const float* u, co
                 s = _mm256_add_ps(s, a);
                 t = _mm256_fmadd_ps(a, _mm256_sub_ps(LOAD(z + at), mid), t);
             }
-        STORE(sum + k, s);
-        STORE(along + k, t);
-    }
+            STORE(sum + k, s);
+            STORE(along + k, t);
+        }
 }
 
 /* The sum and the largest of each channel of x, none below zero. */

@@ -157,9 +157,9 @@ def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Flo
         total: [B, C] the gradient of what it gave.
     """
     assert step.pooled is not None
-    every, at_top = _features_back(total @ _array(block.pool.weight), g.shape[1] * g.shape[2])
+    every, at_top = _features_back(_array(torch.from_numpy(total) @ block.pool.weight), g.shape[1] * g.shape[2])
     _fused.pool_back(step.x, _single(np.split(step.pooled, 3, axis=1)[2]), every, at_top, g)
-    return [total.T @ step.pooled, total.sum(0)]
+    return [_array(torch.from_numpy(total).T @ torch.from_numpy(step.pooled)), total.sum(0)]
 
 
 def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
@@ -205,7 +205,7 @@ class _Trunk(torch.autograd.Function):
             shift, pooled = np.broadcast_to(first.shift, (batch, c)), None
             if block.pool is not None:
                 pooled = _pool(x)
-                shift = shift + (pooled @ _array(block.pool.weight).T + _array(block.pool.bias))
+                shift = shift + _array(block.pool(torch.from_numpy(pooled)))
             shift32 = _single(shift)
             w = _single(_array(block.second.conv.weight).reshape(c, c).T)
             _fused.pointwise(u, _single(first.scale), shift32, w, v, found)
