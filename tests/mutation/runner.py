@@ -114,7 +114,9 @@ def _try(mutation: Mutation, folder: Path, name: str, sound: _Done) -> Outcome:
 
 def _python(arguments: tuple[str, ...], copy: Path, limit_s: float) -> _Done:
     """Run the interpreter in a copy; all that it started ends with it."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "TENGEN_QUICK": "1"
+    }  # fmt: skip
     began_s = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, *arguments], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
