@@ -106,7 +106,7 @@ def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, monkeypatch):
 
 def test_the_loop_of_a_gpu_takes_a_line_net(tmp_path, monkeypatch):
     pretend(monkeypatch.setattr)
-    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=450")
+    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=600")
     assert done.returncode == 0, done.stderr
     promoted_as_on_a_gpu(tmp_path, 1)
 
@@ -234,7 +234,7 @@ def test_a_killed_run_keeps_its_games_and_goes_on(tmp_path):
 
 @pytest.mark.posix
 def test_ctrl_c_finishes_cleanly(tmp_path):
-    process = subprocess.Popen(command(tmp_path, *QUICK), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command(tmp_path, *QUICK, *SHORT), stderr=subprocess.PIPE, text=True)
     wait_for(lambda: (tmp_path / "log.jsonl").exists() and events(tmp_path, "learn"), process)
     process.send_signal(signal.SIGINT)
     _, text = process.communicate(timeout=60)
