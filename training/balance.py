@@ -28,7 +28,7 @@ from training.measure.balance import BalanceConfig, Judge, OpeningList, level_op
 from training.play.openings import OpeningError
 
 IN_VAIN = 1000
-"""Candidates in a row without a new opening after which there seem to be no more (derived: one in 3 is new)."""
+"""Candidates in a row without a new opening that end a list (derived: of three, one is one)."""
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -23,7 +23,9 @@ class Pace:
     changes, a value that falls, a second move that is close.
     """
 
-    __slots__ = ("_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival", "_seen_s")
+    __slots__ = (
+        "_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival", "_seen_s",
+    )  # fmt: skip
 
     def __init__(
         self, budget: Budget, last_q: float | None = None, params: ClockParams = DEFAULT_CLOCK
