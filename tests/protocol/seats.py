@@ -209,12 +209,14 @@ class BrainSeat:
         ply = len(self.record.moves)
         assert self.brain is not None
         self._queued_ms = self.brain.queued_ms()
+        waited_ms = self._queued_ms - queued_ms
         self.record.times.append(
-            MoveTime(terms.number, ply, self.player, limit_ms, elapsed_ms, cold, self._queued_ms - queued_ms)
+            MoveTime(terms.number, ply, self.player, limit_ms, elapsed_ms, cold, waited_ms)
         )
-        if elapsed_ms > allowed_ms:
-            over = f"{elapsed_ms:.1f} ms with {allowed_ms:.0f} ms allowed"
+        if elapsed_ms - waited_ms > allowed_ms:
+            over = f"{elapsed_ms:.1f} ms with {allowed_ms:.0f} ms allowed, {waited_ms:.1f} ms without a core"
             self.record.report("time", self.player, over + (", process start included" if cold else ""))
+        self.record.starved += elapsed_ms - waited_ms <= allowed_ms < elapsed_ms
         x, y = line.raw.split(b",")
         return int(x), int(y)
 
