@@ -2,6 +2,7 @@
 
 Environment:
     TENGEN_DEBUG=1          bounds checks, assertions, little optimisation, an audit after each simulation
+    TENGEN_QUICK=1          little optimisation: a build to try something with, not to measure or ship
     TENGEN_SANITIZE=1       address and undefined-behaviour sanitizers (gcc or clang); see tests/sanitize.py
     TENGEN_MODULES=a,b      build only these modules (full dotted names)
 """
@@ -22,6 +23,7 @@ MODULES = [
 HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True))
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
+quick = debug or os.environ.get("TENGEN_QUICK") == "1"
 sanitize = os.environ.get("TENGEN_SANITIZE") == "1"
 chosen = os.environ.get("TENGEN_MODULES")
 modules = chosen.split(",") if chosen else MODULES
@@ -30,10 +32,10 @@ if unknown:
     raise SystemExit(f"TENGEN_MODULES names unknown modules: {', '.join(unknown)}")
 
 if sys.platform == "win32":
-    flags = ["/O2", "/fp:precise"] if not debug else ["/Od"]
+    flags = ["/O2", "/fp:precise"] if not quick else ["/Od"]
 else:
     # Same floating point everywhere: no contraction, no fast-math; portable binaries: no -march.
-    flags = ["-O3" if not debug else "-O1", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+    flags = ["-O3" if not quick else "-O1", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
 checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] * sanitize
 
 extensions = [

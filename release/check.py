@@ -21,9 +21,9 @@ from pathlib import Path
 from release import manners
 from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
+from tests.protocol.managers import SEATS
 from tests.protocol.records import JudgedGame
 from tests.protocol.referee import plan_games, play_series
-from tests.protocol.seats import SEATS
 
 WARM_S = 0.4
 """Start to first move with the files in memory (derived: nobody notices it on any league's clock)."""

@@ -246,7 +246,7 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
     "": nothing, "board": nothing, "move": play, "help": show_help, "hint": hint, "analyse": analyse,
     "review": review_game, "undo": undo, "level": set_level, "time": set_time, "colour": set_colour,
     "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
-    "size": new, "rule": new, "resign": resign, "yes": confirm,
+    "size": new, "rule": new, "resign": resign, "yes": confirm, "no": confirm,
     "quit": leave,
 }  # fmt: skip
 

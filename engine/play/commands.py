@@ -26,7 +26,7 @@ HELP = (
     ("new 20 renju", "size, rule, swap2"),
     ("size 20", "a new game on it"),
     ("rule renju", "a new game under it"),
-    ("yes", "when you are asked"),
+    ("yes, no", "when you are asked"),
     ("board", "draw again"),
     ("quit", "or Ctrl-D"),
     ("Ctrl-C", "the engine moves now"),
@@ -39,9 +39,10 @@ _NAMES = {
     "colour": "colour", "color": "colour", "go": "go", "save": "save", "save!": "save!", "load": "load",
     "new": "new", "board": "board", "quit": "quit", "exit": "quit", "q": "quit", "black": "black",
     "white": "white", "resign": "resign", "size": "size", "rule": "rule", "yes": "yes", "y": "yes",
+    "no": "no", "n": "no",
 }  # fmt: skip
 _BARE = frozenset(
-    {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes"}
+    {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes", "no"}
 )
 THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
 """Commands that end a game which may not be finished; the session asks first."""

@@ -171,6 +171,8 @@ class Session:
             self.panel = ()
         if doubted is not None and (command.name == "yes" or command == doubted):
             command = doubted
+        elif doubted is not None and command.name == "no":
+            return
         elif command.name in THROWS_AWAY and lines.interactive and self._would_lose(command):
             self._doubted = command
             self.say(THROW_HINT)

@@ -19,8 +19,8 @@ from release.archive import unpack
 from release.build import DIST, executable_name
 from release.check import LEAGUES, MEMORY_BYTES, PARTS, SPOILT
 from release.contents import PROGRAM
+from tests.protocol.managers import SEATS
 from tests.protocol.referee import plan_games, play_series
-from tests.protocol.seats import SEATS
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 

@@ -84,6 +84,8 @@ class JudgedGame:
     incidents: list[Incident] = field(default_factory=list)
     private_bytes: int = 0
     exit_ms: list[float] = field(default_factory=list)
+    starved: int = 0
+    """Answers that were late only because the brain's threads waited for a core; no incidents."""
 
     def to_move(self) -> int:
         return (self.black + len(self.moves)) % 2
@@ -120,6 +122,7 @@ def summarise(records: Iterable[JudgedGame], names: Sequence[str]) -> dict[str, 
             "no winner": sum(game.winner is None for game in games),
         },
         "incidents": {f"{name}: {kind}": count for (name, kind), count in sorted(kinds.items())},
+        "starved": sum(game.starved for game in games),
         "private_mib_max": round(max((game.private_bytes for game in games), default=0) / 2**20, 1),
     }
     times = [t for game in games for t in game.times]

@@ -4,8 +4,10 @@
 
 plays the default brain against itself as the official judge would and prints games, moves, incidents by kind,
 the overshoot over timeout_turn of every move (ms, negative is under), the largest private memory and the
-results. The exit status is 1 if there was any incident. The first move of a process, where the manager
-charges the start of the process to it, is listed on its own.
+results. The exit status is 1 if there was any incident. An answer that is late only because the brain's
+threads waited for a core is none: `starved` counts those, and with many of them the machine is too busy to
+tell. The first move of a process, where the manager charges the start of the process to it, is listed on its
+own.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.protocol.managers import SEATS, PiskvorkSeat
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
 from tests.protocol.records import Forfeit, JudgedGame, Terms, as_json, summarise
-from tests.protocol.seats import SEATS, LocalSeat, PiskvorkSeat, Seat
+from tests.protocol.seats import LocalSeat, Seat
 
 DEFAULT_BRAIN = f"{shlex.quote(sys.executable)} -m protocol"
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.protocol.managers import SEATS
 from tests.protocol.process import REPOSITORY, BrainGone
 from tests.protocol.records import Terms
 from tests.protocol.referee import plan_games, play_series
-from tests.protocol.seats import SEATS
 from tests.protocol.talk import MOVE, Talk, board_of_moves, brain_command, cells, is_free, read_only
 
 pytestmark = pytest.mark.posix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shlex
 import sys
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.protocol.managers import SEATS
 from tests.protocol.openings import place_opening, random_opening, read_openings
 from tests.protocol.position import position_after
+from tests.protocol.process import Brain
 from tests.protocol.records import JudgedGame, Terms, percentile, summarise
 from tests.protocol.referee import main, plan_games, play_series
-from tests.protocol.seats import SEATS
 
 pytestmark = pytest.mark.posix
 
@@ -86,6 +88,14 @@ def test_late_move_is_measured() -> None:
     records = play("judge", "late", turn_ms=100)
     late = [t.overshoot_ms for t in records[0].times if t.overshoot_ms > 0 and not t.cold]
     assert late and min(late) >= 50
+
+
+def test_waiting_for_a_core_is_counted_but_no_incident(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited_ms = itertools.count(0.0, 10_000.0)
+    monkeypatch.setattr(Brain, "queued_ms", lambda brain: next(waited_ms))
+    records = play("judge", "late", turn_ms=100)
+    assert kinds(records) == set()
+    assert records[0].starved >= 1 and summarise(records, ["A", "B"])["starved"] == records[0].starved
 
 
 def test_foul_loses() -> None:

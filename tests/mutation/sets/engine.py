@@ -3,10 +3,13 @@
 from tests.mutation.table import Mutation, pytest
 
 SHARE = 0.95
-ENGINE = pytest("tests/unit/test_engine.py")
+ENGINE = pytest("tests/unit/test_engine.py", "tests/unit/test_engine_answers.py")
 TIMING = pytest("tests/unit/test_timing.py", "tests/unit/test_control.py")
 SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_prover.py")
-SESSION = pytest("tests/unit/test_protocol_session.py", "tests/unit/test_protocol_loop.py")
+SESSION = pytest(
+    "tests/unit/test_protocol_session.py", "tests/unit/test_protocol_thinking.py",
+    "tests/unit/test_protocol_loop.py",
+)  # fmt: skip
 SETTINGS = pytest("tests/unit/test_protocol_settings.py")
 EVALUATOR = pytest("tests/unit/test_evaluator.py")
 
