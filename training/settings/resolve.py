@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.encoding import FEATURE_VERSION
+from engine.ranges import shown
 from training.files.atomic import write_atomically
 from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded, read_table
 from training.settings.schema import RunConfig
@@ -49,7 +50,7 @@ def _put(mapping: dict[str, Any], key: str, text: str) -> None:
     for i, name in enumerate(names):
         known = {f.name for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
         if name not in known:
-            raise ConfigError(f"unknown setting {key!r}; known here: {', '.join(sorted(known))}")
+            raise ConfigError(f"unknown setting {shown(key)!r}; known here: {', '.join(sorted(known))}")
         kind = typing.get_type_hints(kind)[name]
         if i + 1 < len(names):
             mapping = mapping.setdefault(name, {})
