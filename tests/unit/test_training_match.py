@@ -11,6 +11,7 @@ import pytest
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
+from training import balance as balance_command
 from training.balance import main as balance_main
 from training.match import main
 from training.measure import balance
@@ -231,8 +232,8 @@ def test_a_list_of_openings_does_not_depend_on_workers_or_on_stops(tmp_path, cap
 
 
 def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
-    # Two stones within one cell of the centre: few openings, so that repeats are certain to be drawn.
-    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "2", "--spread", "1"]
+    # Three stones within one cell of the centre: few openings, so that repeats are certain to be drawn.
+    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "3", "--spread", "1"]
     out = tmp_path / "few.txt"
     assert balance_main([*few, "--out", str(out), "--count", "8", "--most", "1", "--halves"]) == 0
     found = [
@@ -246,6 +247,27 @@ def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
     assert {balance.canonical(points, 9, 9) for points in mirrored} == {
         balance.canonical(points, 9, 9) for points in found
     }
+
+
+def test_a_list_that_cannot_get_longer_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(balance_command, "IN_VAIN", 40)
+    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "2", "--spread", "1"]
+    assert balance_main([*few, "--out", str(tmp_path / "few.txt"), "--count", "20", "--most", "1"]) == 2
+    assert "40 more candidates brought none" in capsys.readouterr().err
+
+
+def test_the_last_stone_levels_the_board():
+    """Of all its places, searches as long as the looks call none more level than the first that is tried."""
+    config = balance.BalanceConfig(9, 9, fewest=3, most=3, spread=2, simulations=60, net="uniform")
+    judge = balance.Judge(config)
+    points = config.candidate(3)
+    tried = judge._most_level(points[:-1])
+    others = [(*points[:-1], p) for p in range(81) if p not in points[:-1]]
+    near = [whole for whole in others if max(abs(whole[-1] % 9 - 4), abs(whole[-1] // 9 - 4)) <= 2]
+    levels = {whole: judge._imbalance(whole, balance.LOOK) for whole in near}
+    unsolved = sorted(value for value in levels.values() if value is not None)
+    assert [levels[whole] for whole in tried] == unsolved[: balance.PLACES]
+    judge.close()
 
 
 @pytest.mark.parametrize("side", [15, 20])
