@@ -9,6 +9,7 @@ from engine.config import SEARCH_PREFIX, EngineConfig, convert
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
 from engine.memory import UNLIMITED_BYTES, private_bytes, tree_bytes
+from engine.ranges import shown
 from engine.timing.clock import Clock
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def search_params(config: EngineConfig, seed: int) -> SearchParams:
     for name, text in config.search.items():
         if name not in kinds:
             raise ConfigError(
-                f"unknown search parameter {SEARCH_PREFIX}{name}; known: {', '.join(sorted(kinds))}"
+                f"unknown search parameter {SEARCH_PREFIX}{shown(name)}; known: {', '.join(sorted(kinds))}"
             )
         values[name] = convert(SEARCH_PREFIX + name, text, kinds[name])
     try:
