@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# What an extra of pyproject.toml needs, without the package itself, which would compile the kernel once more.
+NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
 .PHONY: brain play board dist test bench lint debug sanitize clean help
@@ -74,11 +76,11 @@ $(VENV)/brain.stamp: $(PY) constraints.txt pyproject.toml setup.py $(KERNEL)
 	@touch $@
 
 $(VENV)/play.stamp: $(VENV)/brain.stamp
-	@$(PIP) --no-build-isolation -e ".[play]" </dev/null >&2
+	@$(PIP) $(call NEEDS,play) </dev/null >&2
 	@touch $@
 
 $(VENV)/board.stamp: $(VENV)/brain.stamp
-	@$(PIP) --no-build-isolation -e ".[board]" </dev/null >&2
+	@$(PIP) $(call NEEDS,board) </dev/null >&2
 	@touch $@
 
 $(VENV)/dist.stamp: $(VENV)/play.stamp $(VENV)/board.stamp
@@ -94,5 +96,5 @@ $(VENV)/torch$(TORCH).stamp: $(VENV)/brain.stamp setup_torch.py
 
 $(VENV)/test.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
 	@echo "installing what the tests and the training need" >&2
-	@$(PIP) --no-build-isolation -e ".[dev,training]" </dev/null >&2
+	@$(PIP) $(call NEEDS,dev training) </dev/null >&2
 	@touch $@

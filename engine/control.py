@@ -11,7 +11,9 @@ from engine.timing.pace import Pace
 from engine.timing.params import ClockParams
 
 LOOK_EVERY_S = 0.02
-"""How often the pace of the search is looked at (derived: 1 % of a 2 s move; looking costs microseconds)."""
+"""How often the pace of the search is looked at, at least (derived: looking costs microseconds)."""
+LOOK_SHARE = 0.02
+"""Part of the soft limit after which it is looked at again, where that is sooner (derived: as above)."""
 MAX_STEP_S = 0.25
 """Longest step that is expected again (derived: a longer one was a pause of the whole machine)."""
 FEW = 32
@@ -130,7 +132,7 @@ class MoveControl:
         return state.best_visits - state.second_visits > self._left(now_s, state)
 
     def _look(self, now_s: float, state: SearchState) -> None:
-        self._look_s = now_s + LOOK_EVERY_S
+        self._look_s = now_s + min(LOOK_EVERY_S, LOOK_SHARE * self.budget.soft_s)
         if state.best_visits > 0:
             rival = state.second_visits / state.best_visits
             self._pace.update(now_s - self.arrival_s, state.best_point, state.best_q, rival)

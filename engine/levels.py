@@ -30,7 +30,7 @@ LEVELS: tuple[Level, ...] = (
     Level(10, 0.5, 0.04, False),
     Level(32, 0.33, 0.02, False),
     Level(64, 0.3, 0.01, True),
-    Level(256, 0.0, 0.0, True),
+    Level(160, 0.1, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""

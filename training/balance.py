@@ -1,12 +1,13 @@
-"""Make lists of level openings: random stones near the centre that a long search calls even.
+"""Make lists of level openings: random stones near the centre, the last one where it levels the board.
 
     python -m training.balance --out openings.txt --count 50 --size 15 --rule freestyle
     python -m training.balance --out openings.txt --count 500 --halves --workers 2
 
 One opening a line, `dx,dy` pairs from the centre (size // 2), black first, as Piskvork and `training.match`
-read them. On openings that are won for a side the better player often only splits a pair, so that matches
-make differences look smaller than they are. Short searches do not see who wins: of 15 openings that 400
-simulations of an early net called level, nine were not so for longer searches.
+read them. Short searches look for the place of the last stone, long ones say whether the board is level: of
+15 openings that 400 simulations of an early net called level, nine were not so for longer searches. On
+openings that are won for a side the better player often only splits a pair, so that matches make differences
+look smaller than they are.
 
 Candidate number k of a seed is always the same, and so is the verdict on it (searches are limited in
 simulations), whatever the number of workers. What was found is written as it is found; the same command goes
@@ -25,6 +26,9 @@ from engine.commands.options import parse_rule, parse_size
 from engine.errors import EngineError
 from training.measure.balance import BalanceConfig, Judge, OpeningList, level_openings
 from training.play.openings import OpeningError
+
+IN_VAIN = 1000
+"""Candidates in a row without a new opening that end a list (derived: of three, one is one)."""
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -71,10 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Judge(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
         wanted = OpeningList(args.out, config)
         judged = level_openings(config, wanted.next_index, args.workers)
+        in_vain = 0
         while len(wanted.found) < args.count:
             index, points = next(judged)
-            if wanted.take(index, points) and sys.stderr.isatty():
-                print(f"\r{len(wanted.found)}/{args.count} of {index + 1}", end="", file=sys.stderr)
+            in_vain += 1
+            if wanted.take(index, points):
+                in_vain = 0
+                if sys.stderr.isatty():
+                    print(f"\r{len(wanted.found)}/{args.count} of {index + 1}", end="", file=sys.stderr)
+            if in_vain == IN_VAIN:
+                raise ValueError(
+                    f"{len(wanted.found)} openings; {IN_VAIN} more candidates brought none: try more stones"
+                )
         judged.close()
         written = wanted.finish(args.halves)
     except KeyboardInterrupt:

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import FrameType
 
 from training.files.lock import DirectoryLock, LockError
-from training.settings.recipes import Recipe, preset, preset_names, read_recipe
-from training.settings.resolve import make_config, read_stored, store_config
+from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
+from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, positive
 
@@ -75,6 +75,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 def _recipe(args: argparse.Namespace) -> Recipe:
     """Return the recipe that the arguments name, or that the run was started with."""
     stored = None if args.bench else read_stored(args.run_dir / "config.json")
+    before = args.run_dir.with_name(args.run_dir.name + BEFORE)
+    if stored is None and before.exists() and not (args.config or args.preset or args.bench):
+        raise ConfigError(f"{before} has runs that a recipe builds on: name it again (--config, --preset)")
     if args.config or args.preset or stored is None:
         recipe = read_recipe(args.config) if args.config else preset(args.preset or "laptop")
         if stored and stored[0] != recipe.source:
@@ -124,6 +127,27 @@ def parse_share(text: str) -> tuple[Path, float]:
     return Path(folder), positive(share, f"--weights {text}: the share")
 
 
+def _start(args: argparse.Namespace, recipe: Recipe) -> str:
+    """Return the options that name what the run begins with from other runs; empty without any.
+
+    Raises:
+        ConfigError: the run was stopped before a checkpoint of its own held that, and it is not named again.
+    """
+    from training.learn.checkpoint import list_checkpoints
+
+    folders = (("--weights", args.weights), ("--records", args.records))
+    given = " and ".join(name for name, values in folders if values)
+    if not given and recipe.start != StartConfig():
+        given = "--preset" if recipe.source in preset_names() else "--config"
+    wanted = read_start(args.run_dir / "config.json")
+    if wanted and given != wanted and not list_checkpoints(args.run_dir / "checkpoints"):
+        raise ConfigError(
+            f"{args.run_dir} was stopped before its first checkpoint, so that nothing is left of what it "
+            f"began with: give {wanted} as when it was started"
+        )
+    return given
+
+
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     from training.loop import Run
     from training.net.network import choose_device
@@ -132,6 +156,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
 
     if args.weights or args.records:  # in place of what the recipe would begin with
         recipe = dataclasses.replace(recipe, start=StartConfig())
+    start = _start(args, recipe)
     own, shared = _overrides(args)
     *before, last = plan_run(recipe, args.run_dir, own, shared)
     if args.weights or args.records:
@@ -158,9 +183,12 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         weights = plan.checkpoints()
         plan.run_dir.mkdir(parents=True, exist_ok=True)
         lock = DirectoryLock(plan.run_dir / "lock")
-        store_config(plan.run_dir / "config.json", plan.source, plan.config)
+        stored = plan.run_dir / "config.json"
+        named = start if plan is last else "--config"
+        store_config(stored, plan.source, plan.config, named if plan.weights or plan.records else "")
         if plan.records:
             positions = plan.take_records()
+            store_config(stored, plan.source, plan.config, named if plan.weights else "")
             print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
         run = Run(plan.config, plan.run_dir, lambda: stop, display, weights)
         run.run()

@@ -19,8 +19,6 @@ AT_ONCE_S = 0.01
 notices; a single evaluation of the largest net that plays takes ~2 ms)."""
 AT_ONCE_ANSWER_S = 0.08
 """When the watchdog answers a move "at once" (derived: managers expect 100 to 200 ms)."""
-LOSS_A_MOVE_S = 0.04
-"""Kept back for every move that a full board could still ask for (derived: what an instant answer costs)."""
 MIN_SPENDABLE = 0.02
 """Share of the time left that may be spent even when all of it should be kept back (tuned: as above)."""
 
@@ -86,7 +84,7 @@ def plan(
     increment_s = min(max(0, limits.increment_ms) / 1000, left_s)
     if left_s + (moves_to_come - 1) * increment_s >= moves_to_come * turn_s:
         return Budget(hard_s, hard_s, answer_s)
-    spendable_s = max(left_s - moves_to_come * LOSS_A_MOVE_S, MIN_SPENDABLE * left_s)
+    spendable_s = max(left_s - moves_to_come * params.kept_ms / 1000, MIN_SPENDABLE * left_s)
     moves_to_go = max(params.least_moves_to_go, params.moves_to_go - ply // 2)
     share_s = spendable_s / moves_to_go + 0.8 * increment_s * (1 - 1 / moves_to_go)
     soft_s = min(hard_s, share_s)

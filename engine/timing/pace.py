@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from engine.timing.budget import DEFAULT_CLOCK, Budget
 from engine.timing.params import ClockParams
 
 SETTLE_S = 0.5
 """Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye)."""
+
+
+MEMORY = 0.25
+"""Share of the soft limit in which a change of the best move is forgotten to a third (tuned: by eye)."""
 
 
 class Pace:
@@ -17,7 +23,9 @@ class Pace:
     changes, a value that falls, a second move that is close.
     """
 
-    __slots__ = ("_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival")
+    __slots__ = (
+        "_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival", "_seen_s",
+    )  # fmt: skip
 
     def __init__(
         self, budget: Budget, last_q: float | None = None, params: ClockParams = DEFAULT_CLOCK
@@ -37,6 +45,7 @@ class Pace:
         self._first_q = last_q
         self._q = last_q if last_q is not None else 0.0
         self._rival = 1.0
+        self._seen_s = 0.0
 
     def update(self, elapsed_s: float, best: int, q: float, rival: float) -> None:
         """Take in the state of the search.
@@ -47,7 +56,10 @@ class Pace:
             q: its value for the player to move, [-1, 1].
             rival: visits of the second best move over those of the best, [0, ...].
         """
-        self._changes *= 0.95
+        memory_s = MEMORY * self._budget.soft_s
+        if 0 < memory_s < math.inf:
+            self._changes *= math.exp(-(elapsed_s - self._seen_s) / memory_s)
+        self._seen_s = elapsed_s
         if best != self._best:
             if self._best >= 0:
                 self._changes += 1.0

@@ -46,6 +46,8 @@ class ClockParams:
     """Smallest factor."""
     early_end: bool = True
     """Stop where the second move cannot catch up with the best in the time that is left."""
+    kept_ms: float = 40.0
+    """Kept back for each move that a full board could still ask for (derived: cost of an answer at once)."""
 
     def __post_init__(self) -> None:
         for f in fields(self):

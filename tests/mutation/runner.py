@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import signal
@@ -96,7 +97,13 @@ def _try(mutation: Mutation, folder: Path, name: str, sound: _Done) -> Outcome:
 
     try:
         copy_tree(folder / SOUND, copy)
-        if plant(mutation, copy).suffix in COMPILED:
+        planted = plant(mutation, copy)
+        if planted.suffix == ".py":
+            try:
+                ast.parse(planted.read_text(encoding="utf-8"))
+            except SyntaxError as error:
+                return outcome(False, f"is no Python: {error}")
+        if planted.suffix in COMPILED:
             built = _python(BUILD, copy, BUILD_LIMIT_S)
             if built.status != 0:
                 return outcome(False, f"does not build: {(built.output + built.errors).strip()[-300:]}")

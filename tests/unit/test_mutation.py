@@ -56,6 +56,11 @@ def test_faults_are_caught_by_status_output_or_not_at_all(checkout: Path) -> Non
     ]
 
 
+def test_a_fault_that_is_no_python_is_not_caught(checkout: Path) -> None:
+    [outcome] = run_all([Mutation("broken", "sums.py", "    return x + x", "return x", CHECK)], checkout)
+    assert not outcome.caught and outcome.how.startswith("is no Python")
+
+
 def test_the_checkout_stays_as_it_is(checkout: Path) -> None:
     before = {p: p.read_bytes() for p in checkout.rglob("*") if p.is_file()}
     list(run_all([Mutation("square", "sums.py", "x + x", "x + 1", CHECK)], checkout))

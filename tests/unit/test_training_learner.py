@@ -41,7 +41,7 @@ def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
 @pytest.mark.parametrize("bf16", [False, True])
 def test_overfits_a_tiny_set(tmp_path, bf16):
     config = replace(
-        CONFIG, bf16=bf16, batch=32, lr=5e-3, schedule="constant", ema=0.9, surprise=0.0, weight_decay=0.0,
+        CONFIG, bf16=bf16, batch=12, lr=5e-3, schedule="constant", ema=0.9, surprise=0.0, weight_decay=0.0,
         loss=LossConfig(root_mix=0.0),
     )  # fmt: skip
     learner = Learner(config, tmp_path, "cpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
+from training import balance as balance_command
 from training.balance import main as balance_main
 from training.match import main
 from training.measure import balance
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
-from training.measure.match import MatchConfig, run_match
+from training.measure.match import MatchConfig, MatchResult, run_match
 from training.measure.referee import play_game
 from training.play._rollouts import rollout_move
 from training.play.openings import OpeningError, random_opening, read_openings, turned
@@ -109,6 +111,16 @@ def test_pairs_share_an_opening_and_swap_colours():
     for i in range(0, 8, 2):
         assert games[i].points[:4] == games[i + 1].points[:4] and games[i].names == games[i + 1].names[::-1]
     assert len({tuple(game.points[:4]) for game in games}) == 4
+
+
+def test_wins_draws_and_losses_are_counted_from_the_first_player():
+    result = MatchResult()
+    won = play([0, 1, 2, 3, 4], [9, 10, 11, 12])
+    drawn = replace(won, winner=2)
+    for index, game in enumerate((won, won, drawn, drawn)):  # black wins, so the second one is lost
+        result.add(index, game)
+    assert (result.wins, result.draws, result.losses) == (1, 2, 1)
+    assert result.pairs == {0: [1.0, 0.0], 1: [0.5, 0.5]} and result.black_points == 3.0
 
 
 def test_rollouts_beat_random_and_take_a_five():
@@ -231,8 +243,8 @@ def test_a_list_of_openings_does_not_depend_on_workers_or_on_stops(tmp_path, cap
 
 
 def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
-    # Two stones within one cell of the centre: few openings, so that repeats are certain to be drawn.
-    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "2", "--spread", "1"]
+    # Three stones within one cell of the centre: few openings, so that repeats are certain to be drawn.
+    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "3", "--spread", "1"]
     out = tmp_path / "few.txt"
     assert balance_main([*few, "--out", str(out), "--count", "8", "--most", "1", "--halves"]) == 0
     found = [
@@ -246,6 +258,27 @@ def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
     assert {balance.canonical(points, 9, 9) for points in mirrored} == {
         balance.canonical(points, 9, 9) for points in found
     }
+
+
+def test_a_list_that_cannot_get_longer_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(balance_command, "IN_VAIN", 40)
+    few = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "2", "--spread", "1"]
+    assert balance_main([*few, "--out", str(tmp_path / "few.txt"), "--count", "20", "--most", "1"]) == 2
+    assert "40 more candidates brought none" in capsys.readouterr().err
+
+
+def test_the_last_stone_levels_the_board():
+    """Of all its places, searches as long as the looks call none more level than the first that is tried."""
+    config = balance.BalanceConfig(9, 9, fewest=3, most=3, spread=2, simulations=60, net="uniform")
+    judge = balance.Judge(config)
+    points = config.candidate(3)
+    tried = judge._most_level(points[:-1])
+    others = [(*points[:-1], p) for p in range(81) if p not in points[:-1]]
+    near = [whole for whole in others if max(abs(whole[-1] % 9 - 4), abs(whole[-1] // 9 - 4)) <= 2]
+    levels = {whole: judge._imbalance(whole, balance.LOOK) for whole in near}
+    unsolved = sorted(value for value in levels.values() if value is not None)
+    assert [levels[whole] for whole in tried] == unsolved[: balance.PLACES]
+    judge.close()
 
 
 @pytest.mark.parametrize("side", [15, 20])

@@ -70,18 +70,21 @@ class Crew:
 
     def _start(self, index: int, life: int) -> Connection:
         """Start a worker's process and return our end of its pipe."""
-        entropy = [self._seed, index, life] if life else [self._seed, index]
-        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        options = {"index": index, "life": life, "seed": seed, **self._options}
         ours, theirs = self._context.Pipe()
+        arguments = (theirs, self._run_dir, self._worker_options(index, life))
         process = self._context.Process(
-            target=worker_main, args=(theirs, self._run_dir, options), name=f"self-play {index}", daemon=True
+            target=worker_main, args=arguments, name=f"self-play {index}", daemon=True
         )
         with _one_thread_each():
             process.start()
         theirs.close()
         self._processes[index] = process
         return ours
+
+    def _worker_options(self, index: int, life: int) -> dict[str, Any]:
+        entropy = [self._seed, index, life] if life else [self._seed, index]
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        return {"index": index, "life": life, "seed": seed, **self._options}
 
     def _give(self, index: int, order: tuple[Any, ...]) -> None:
         """Give a worker an order; one that has died since the last is started again."""

@@ -16,10 +16,14 @@ from engine.rules.geometry import symmetries, transform_point
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.files.atomic import write_atomically
-from training.play.openings import random_opening, read_openings
+from training.play.openings import central_area, is_quiet, random_opening, read_openings
 
 FIRST_SHARE = 25
 """Part of the simulations that a first look takes (derived: most are not level, which is soon seen)."""
+LOOK = 16
+"""Simulations of a look at each place of the last stone (derived: little more than the net's opinion)."""
+PLACES = 3
+"""Places of the last stone that are searched, the most level first (derived: others are rarely better)."""
 AHEAD = 16
 """Candidates a worker that are judged at a time (derived: keeps workers busy, loses seconds when stopped)."""
 
@@ -50,7 +54,7 @@ class BalanceConfig:
     seed: int = 1
 
     def candidate(self, index: int) -> tuple[int, ...]:
-        """Return the points of candidate `index`, black first."""
+        """Return the points of candidate `index`, black first; the last one is where a search begins only."""
         rng = random.Random(f"{self.seed} {index}")
         stones = rng.randint(self.fewest, self.most)
         return random_opening(rng, self.width, self.height, self.rule, stones, self.spread)
@@ -86,24 +90,46 @@ class Judge:
         self._engine = Engine(EngineConfig(net=config.net, seed=config.seed), log=log)
 
     def opening(self, index: int) -> tuple[int, ...] | None:
-        """Return candidate `index` if searches call it level and unsolved, else None."""
-        config, points = self._config, self._config.candidate(index)
-        first = config.simulations // FIRST_SHARE
-        if first and not self._is_level(points, first, 2 * config.level):
-            return None
-        return points if self._is_level(points, config.simulations, config.level) else None
+        """Return candidate `index`, its last stone where it makes the board most level, or None if none does.
+
+        The searches behind it call it level and unsolved.
+        """
+        config = self._config
+        for points in self._most_level(config.candidate(index)[:-1]):
+            first = config.simulations // FIRST_SHARE
+            if first and not self._is_level(points, first, 2 * config.level):
+                continue
+            if self._is_level(points, config.simulations, config.level):
+                return points
+        return None
 
     def close(self) -> None:
         """Release the engine."""
         self._engine.close()
 
+    def _most_level(self, points: tuple[int, ...]) -> list[tuple[int, ...]]:
+        config = self._config
+        found = []
+        for last in central_area(config.width, config.height, config.spread):
+            whole = (*points, last)
+            if is_quiet(whole, config.width, config.height, config.rule):
+                imbalance = self._imbalance(whole, LOOK)
+                if imbalance is not None:
+                    found.append((imbalance, whole))
+        return [whole for _, whole in sorted(found)[:PLACES]]
+
     def _is_level(self, points: Sequence[int], simulations: int, most: float) -> bool:
+        imbalance = self._imbalance(points, simulations)
+        return imbalance is not None and imbalance <= most
+
+    def _imbalance(self, points: Sequence[int], simulations: int) -> float | None:
+        """Return |win - loss| as a search sees it, None where it is solved."""
         # A new game each time: what an earlier search left must not decide.
         engine, config = self._engine, self._config
         engine.new_game(config.width, config.height, Rule(config.rule))
         engine.set_position([(p, i & 1) for i, p in enumerate(points)], len(points) & 1)
         result = engine.think(SearchLimits(max_nodes=simulations), engine.clock.now_s())
-        return result.proven is None and abs(result.q) <= most
+        return None if result.proven is not None else abs(result.q)
 
 
 _judge: Judge | None = None

@@ -157,8 +157,10 @@ def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Flo
         total: [B, C] the gradient of what it gave.
     """
     assert step.pooled is not None
-    every, at_top = _features_back(_array(torch.from_numpy(total) @ block.pool.weight), g.shape[1] * g.shape[2])
+    features = _array(torch.from_numpy(total) @ block.pool.weight)
+    every, at_top = _features_back(features, g.shape[1] * g.shape[2])
     _fused.pool_back(step.x, _single(np.split(step.pooled, 3, axis=1)[2]), every, at_top, g)
+    # By torch, which is told how many threads there are; numpy's would wait for each other.
     return [_array(torch.from_numpy(total).T @ torch.from_numpy(step.pooled)), total.sum(0)]
 
 

@@ -98,17 +98,28 @@ def random_opening(
 
     No side has a five or a four to complete at the end of it.
     """
-    left, right = max(0, width // 2 - spread), min(width, width // 2 + spread + 1)
-    top, bottom = max(0, height // 2 - spread), min(height, height // 2 + spread + 1)
-    area = [y * width + x for y in range(top, bottom) for x in range(left, right)]
+    area = central_area(width, height, spread)
     while True:
         points = tuple(rng.sample(area, min(stones, len(area) - 1)))
-        if is_playable(points, width, height, rule):
-            board = Board(width, height, rule)
-            for point in points:
-                board.place(point)
-            if not board.five_points(0) and not board.five_points(1):
-                return points
+        if is_quiet(points, width, height, rule):
+            return points
+
+
+def central_area(width: int, height: int, spread: int) -> list[int]:
+    """Return the points at most `spread` columns and rows from the centre."""
+    left, right = max(0, width // 2 - spread), min(width, width // 2 + spread + 1)
+    top, bottom = max(0, height // 2 - spread), min(height, height // 2 + spread + 1)
+    return [y * width + x for y in range(top, bottom) for x in range(left, right)]
+
+
+def is_quiet(points: Sequence[int], width: int, height: int, rule: int) -> bool:
+    """Return whether the points are playable and leave no side a five to complete."""
+    if not is_playable(points, width, height, rule):
+        return False
+    board = Board(width, height, rule)
+    for point in points:
+        board.place(point)
+    return not board.five_points(0) and not board.five_points(1)
 
 
 def turned(points: Sequence[int], width: int, height: int, index: int) -> tuple[int, ...]:

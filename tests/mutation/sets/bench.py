@@ -146,7 +146,7 @@ MUTATIONS = (
     _fault(
         "choice: the most visited move whatever its value",
         "stats = self._prefer_better(stats)\n",
-        "",
+        "pass\n",
         "engine/search/mcts.py",
     ),
 )

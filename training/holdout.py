@@ -1,0 +1,107 @@
+"""Judge nets on positions that none of them learned from, labelled by deep searches.
+
+    python -m training.holdout judge engine/nets/zero7-4x64.fp32.onnx runs/mine/exports/newest.fp32.onnx
+    python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records shared/records
+
+`judge` takes a second a net. Its columns: cross entropy of the policy against the visits of the search; how
+often the search's move has a prior below 1 %, where a search may never look; how often the best moves are the
+same; the utility that the net's best move gives away; Brier score of win, draw and loss against the result of
+the game; squared distance of win - loss from the search's; how well win - loss tells won games from lost ones
+(area under the curve). Below stands how the other nets differ from the first, with 95 % intervals. These
+numbers say what a net has learned, games say how it plays.
+
+`make` draws one position a game, from games that were saved (`training.match --save`) and from the records of
+self-play, half of each where there are enough, and searches each for a long time. It goes on where it was
+stopped (FILE.progress). Positions that the search solves are left out: there a net decides nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from engine.errors import EngineError
+from training.measure.deep import DeepConfig, Labeller, Progress, draw, gather
+from training.measure.holdout import HoldoutError, judge, parse_position, read_set, table, write_set
+from training.play.evaluators import load_evaluator
+
+DEFAULT_SET = Path(__file__).parent / "record" / "holdout.jsonl.xz"
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.holdout",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    judging = commands.add_parser("judge", help="judge nets")
+    judging.add_argument("nets", nargs="+", metavar="NET", help="file of a net, `uniform` or `tactical`")
+    judging.add_argument("--set", type=Path, default=DEFAULT_SET, metavar="FILE", help="the one that ships")
+    making = commands.add_parser("make", help="label positions")
+    making.add_argument("--out", type=Path, required=True, help="file to write")
+    making.add_argument("--games", type=Path, action="append", default=[], help="folder of .psq or .sgf")
+    making.add_argument("--records", type=Path, action="append", default=[], help="folder of shards")
+    making.add_argument("--count", type=int, default=3600, help="positions to search (3600)")
+    making.add_argument("--simulations", type=int, default=50_000, help="of each search (50000)")
+    making.add_argument("--net", default="default", help="a file, or a name in engine/nets (default)")
+    making.add_argument("--seed", type=int, default=1, help="of the draw and of the searches (1)")
+    return parser.parse_args(arguments)
+
+
+def _judge(args: argparse.Namespace) -> None:
+    recipe, positions = read_set(args.set)
+    simulations = recipe.get("simulations")
+    print(f"{args.set.name}: {len(positions)} positions, searched with {simulations} simulations")
+    names = [Path(net).name.removesuffix(".onnx").removesuffix(".fp32") for net in args.nets]
+    for line in table(names, [judge(load_evaluator(net), positions) for net in args.nets]):
+        print(line)
+
+
+def _make(args: argparse.Namespace) -> None:
+    if min(args.count, args.simulations) < 1 or not (args.games or args.records):
+        raise ValueError("--count and --simulations are at least 1; --games or --records is needed")
+    for folder in (*args.games, *args.records):
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is no folder")
+    config = DeepConfig(args.simulations, args.net, args.seed)
+    played, recorded = gather(args.games, args.records, lambda line: print(line, file=sys.stderr))
+    half = min(len(played), max(args.count // 2, args.count - len(recorded)))
+    drawn = draw(played, half, args.seed)
+    drawn += draw(recorded, args.count - len(drawn), args.seed)
+    if not drawn:
+        raise ValueError("no finished game with a position to search")
+    progress = Progress(args.out.with_name(args.out.name + ".progress"), config, len(drawn))
+    labeller = Labeller(config, lambda line: print(line, file=sys.stderr))
+    try:
+        for game, stones in drawn[len(progress.lines) :]:
+            progress.add(labeller.label(game, stones))
+            if sys.stderr.isatty():
+                print(f"\r{len(progress.lines)}/{len(drawn)}", end="", file=sys.stderr)
+    finally:
+        labeller.close()
+    positions = [parse_position(line) for line in progress.lines if line is not None]
+    size = write_set(args.out, {**asdict(config), "drawn": len(drawn)}, positions)
+    progress.path.unlink()
+    print(f"{args.out}: {len(positions)} positions of {len(drawn)}, the others are solved; {size} bytes")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return 0, 1 when it was stopped (`make` goes on), 2 for an error."""
+    args = _arguments(arguments)
+    try:
+        _judge(args) if args.command == "judge" else _make(args)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+        return 1
+    except (HoldoutError, ValueError, OSError, EngineError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

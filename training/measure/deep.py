@@ -1,0 +1,184 @@
+"""Deep searches that label the positions of a hold-out; `training.holdout make` is the command."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.errors import PositionError
+from engine.gamefile import SUFFIXES, load_game
+from engine.rules.rule import Rule
+from engine.timing.budget import SearchLimits
+from training.data.shards import RecordError, list_shards, read_shards
+from training.files.atomic import write_atomically
+from training.measure.balance import canonical
+from training.measure.holdout import HoldoutError, Position
+from training.play.openings import is_playable
+
+FEWEST_STONES = 4
+"""A position has at least so many stones (derived: openings are given by hand)."""
+MOST_MOVES = 40
+"""Moves of the deep search that are kept, the most visited ones (derived: the others have < 0.1 % each)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeepConfig:
+    """What makes the labels.
+
+    Attributes:
+        simulations: of each search, from an empty tree.
+        net: a file, or a name in `engine/nets`.
+        seed: of the draw and of the searches.
+    """
+
+    simulations: int = 50_000
+    net: str = "default"
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A finished game that positions are drawn from; points from the empty board, black first."""
+
+    source: str
+    width: int
+    height: int
+    rule: int
+    opening: int
+    points: tuple[int, ...]
+    winner: int
+
+
+def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
+    """Yield the finished games of a folder of .psq and .sgf files, in order of their names."""
+    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES):
+        try:
+            game = load_game(path)
+        except (PositionError, OSError) as error:
+            on_skip(f"{path}: {error}")
+            continue
+        if game.reason in ("five", "draw"):
+            yield Game(
+                folder.name, game.width, game.height, game.rule, game.opening_stones,
+                tuple(game.points), game.winner,
+            )  # fmt: skip
+
+
+def recorded_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
+    """Yield the self-play games of a folder of shards, in order."""
+
+    def damaged(error: RecordError) -> None:
+        on_skip(str(error))
+
+    for _, games in read_shards(list_shards(folder), damaged):
+        for game in games:
+            yield Game(
+                "self-play", game.width, game.height, game.rule, game.opening,
+                tuple(int(p) for p in game.moves), int(game.winner),
+            )  # fmt: skip
+
+
+def draw(games: Sequence[Game], count: int, seed: int) -> list[tuple[Game, int]]:
+    """Return (game, stones) of `count` positions at most: one a game, games in random order.
+
+    No two are the same under a symmetry of the board.
+    """
+    rng = random.Random(seed)
+    order = list(range(len(games)))
+    rng.shuffle(order)
+    found: list[tuple[Game, int]] = []
+    seen = set()
+    for i in order:
+        game = games[i]
+        first = max(FEWEST_STONES, game.opening)
+        if len(found) == count or first >= len(game.points):
+            continue
+        stones = rng.randrange(first, len(game.points))
+        moves = game.points[:stones]
+        key = (game.width, game.height, game.rule, *canonical(moves, game.width, game.height))
+        if key not in seen and is_playable(moves, game.width, game.height, game.rule):
+            seen.add(key)
+            found.append((game, stones))
+    return found
+
+
+class Labeller:
+    """Searches positions; one engine a process."""
+
+    def __init__(self, config: DeepConfig, log: Callable[[str], None] = lambda line: None) -> None:
+        """Load the net.
+
+        Raises:
+            EngineError: a net that cannot be used.
+        """
+        self._config = config
+        self._engine = Engine(EngineConfig(net=config.net, seed=config.seed), log=log)
+
+    def close(self) -> None:
+        """Release the engine."""
+        self._engine.close()
+
+    def label(self, game: Game, stones: int) -> Position | None:
+        """Return the position with what a deep search says; None where that solves it."""
+        engine = self._engine
+        moves = game.points[:stones]
+        engine.new_game(game.width, game.height, Rule(game.rule))
+        engine.set_position([(p, i & 1) for i, p in enumerate(moves)], stones & 1)
+        result = engine.nbest(
+            game.width * game.height, SearchLimits(max_nodes=self._config.simulations), engine.clock.now_s()
+        )
+        moved = sorted((c for c in result.candidates if c.visits > 0), key=lambda c: -c.visits)
+        total = sum(c.visits for c in moved)
+        if result.proven is not None or total == 0:
+            return None
+        kept = moved[:MOST_MOVES]
+        z = 0 if game.winner not in (0, 1) else 1 if game.winner == stones & 1 else -1
+        win, even, loss = (round(chance, 4) for chance in result.wdl)
+        return Position(
+            game.width, game.height, game.rule, game.source, moves, z, (win, even, loss),
+            tuple(c.point for c in kept), tuple(round(c.visits / total, 5) for c in kept),
+            tuple(round(c.q, 4) for c in kept),
+        )  # fmt: skip
+
+
+class Progress:
+    """Labels on their way into a set: one line a drawn position, in order, null for a solved one."""
+
+    def __init__(self, path: Path, config: DeepConfig, drawn: int) -> None:
+        """Begin, or go on with what was stopped.
+
+        Raises:
+            HoldoutError: the file belongs to other settings, or is damaged.
+            OSError: it cannot be read.
+        """
+        self.path = path
+        self.lines: list[object] = []
+        self._head = json.dumps({**asdict(config), "drawn": drawn})
+        if path.exists():
+            head, *rest = path.read_text(encoding="utf-8").splitlines()
+            if head != self._head:
+                raise HoldoutError(f"{path} belongs to a set with other settings or games; delete it")
+            try:
+                self.lines = [json.loads(line) for line in rest]
+            except json.JSONDecodeError as error:
+                raise HoldoutError(f"{path} is damaged ({error}); delete it") from error
+
+    def add(self, position: Position | None) -> None:
+        """Take in the label of the next position, and write all."""
+        self.lines.append(None if position is None else position.to_json())
+        text = "\n".join([self._head, *(json.dumps(line) for line in self.lines)])
+        write_atomically(self.path, text.encode())
+
+
+def gather(
+    games: Iterable[Path], records: Iterable[Path], on_skip: Callable[[str], None]
+) -> tuple[list[Game], list[Game]]:
+    """Return the games of folders of saved games, and those of folders of shards."""
+    played = [game for folder in games for game in saved_games(folder, on_skip)]
+    recorded = [game for folder in records for game in recorded_games(folder, on_skip)]
+    return played, recorded

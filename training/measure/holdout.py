@@ -1,0 +1,240 @@
+"""A hold-out: positions that no net learned from, labelled by deep searches, and what a net makes of them.
+
+A set is a file of JSON lines behind LZMA. The first line is the recipe, every other one a position:
+
+    {"format": "tengen hold-out 1", "simulations": 50000, "net": "zero7-4x64", ...}
+    {"size": [15, 15], "rule": 0, "source": "name", "moves": [112, ...], "z": 1, "wdl": [0.61, 0.02, 0.37],
+     "points": [97, ...], "share": [0.702, ...], "q": [0.24, ...]}
+
+`moves` are points from the empty board, black first. `z` is the result of the game for the side to move (1,
+0, -1), `wdl` its chances as the deep search saw them, `points` the moves that it looked at, the most visited
+first, with their shares of the visits and their utilities.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.encoding import encode
+from engine.evaluator.base import Evaluator
+from engine.rules._board import Board
+from engine.rules.rule import Rule
+from training.files.atomic import write_atomically
+from training.play.openings import is_playable
+
+FORMAT = "tengen hold-out 1"
+MAX_RAW_BYTES = 64 << 20
+"""Of a set, unpacked (derived: 50 times what 3,000 positions take)."""
+BATCH = 32
+"""Positions judged at a time (derived: little memory, full speed)."""
+UNSEEN = 0.01
+"""A prior below which a search may never look (protocol: the issue's measure of blind spots)."""
+
+
+class HoldoutError(ValueError):
+    """A set that cannot be used; the message names the file and the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One labelled position; see the head of this module for the fields."""
+
+    width: int
+    height: int
+    rule: int
+    source: str
+    moves: tuple[int, ...]
+    z: int
+    wdl: tuple[float, float, float]
+    points: tuple[int, ...]
+    share: tuple[float, ...]
+    q: tuple[float, ...]
+
+    def board(self) -> Board:
+        """Return the position."""
+        board = Board(self.width, self.height, self.rule)
+        for point in self.moves:
+            board.place(point)
+        return board
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as a line of a set holds them."""
+        return {
+            "size": [self.width, self.height], "rule": self.rule, "source": self.source,
+            "moves": self.moves, "z": self.z, "wdl": self.wdl,
+            "points": self.points, "share": self.share, "q": self.q,
+        }  # fmt: skip
+
+
+def write_set(path: Path, recipe: dict[str, object], positions: Iterable[Position]) -> int:
+    """Write a set and return its size in bytes.
+
+    Raises:
+        OSError: disk full; a file that was there stays.
+    """
+    lines = [{"format": FORMAT, **recipe}, *(position.to_json() for position in positions)]
+    raw = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
+    data = lzma.compress(raw, preset=9)
+    write_atomically(path, data)
+    return len(data)
+
+
+def read_set(path: Path) -> tuple[dict[str, object], list[Position]]:
+    """Return recipe and positions of a set.
+
+    Raises:
+        HoldoutError: the file is no set, damaged or too large; the message says where.
+        OSError: it cannot be read.
+    """
+    try:
+        unpack = lzma.LZMADecompressor(memlimit=256 << 20)
+        raw = unpack.decompress(path.read_bytes(), MAX_RAW_BYTES)
+        if not unpack.eof:
+            raise HoldoutError(f"{path}: cut short, or more than {MAX_RAW_BYTES >> 20} MiB unpacked")
+        lines = [json.loads(line) for line in raw.decode("utf-8").splitlines()]
+    except (lzma.LZMAError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise HoldoutError(f"{path} is no hold-out set, or damaged: {error}") from error
+    if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FORMAT:
+        raise HoldoutError(f"{path} is no hold-out set of this version ({FORMAT})")
+    positions = []
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            positions.append(parse_position(line))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise HoldoutError(f"{path}:{number}: {error}") from error
+    if not positions:
+        raise HoldoutError(f"{path} holds no position")
+    return lines[0], positions
+
+
+def parse_position(line: Any) -> Position:
+    width, height = (int(side) for side in line["size"])
+    rule = int(Rule(line["rule"]))
+    moves = tuple(int(p) for p in line["moves"])
+    points = tuple(int(p) for p in line["points"])
+    share, q = (tuple(float(v) for v in line[name]) for name in ("share", "q"))
+    wdl = tuple(float(v) for v in line["wdl"])
+    if not (5 <= width <= 22 and 5 <= height <= 22):
+        raise ValueError(f"a board of {width}x{height}")
+    area = width * height
+    if not all(0 <= p < area for p in (*moves, *points)) or not is_playable(moves, width, height, rule):
+        raise ValueError("moves that cannot be played")
+    if not points or len({*points, *moves}) < len(points) + len(moves):
+        raise ValueError("points that are taken, given twice, or none")
+    if not len(points) == len(share) == len(q) or len(wdl) != 3:
+        raise ValueError("lists of different length")
+    numbers = (*share, *q, *wdl)
+    if not all(math.isfinite(v) and -1 <= v <= 1 for v in numbers) or min(share) < 0 or sum(share) <= 0:
+        raise ValueError("shares or values out of range")
+    if line["z"] not in (-1, 0, 1):
+        raise ValueError("z is -1, 0 or 1")
+    return Position(
+        width, height, rule, str(line["source"])[:100], moves, int(line["z"]),
+        (wdl[0], wdl[1], wdl[2]), points, share, q,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a net makes of each position of a set, float64 [N] each; lower is better but for `top`.
+
+    Attributes:
+        policy: cross entropy of the net's policy against the visits of the deep search, in nats.
+        unseen: 1 where the deep search's move has a prior below `UNSEEN`, else 0.
+        top: 1 where the net's best move is that of the deep search.
+        regret: utility that the deep search loses with the net's best move; a move that it did not look at
+            counts as the worst that it did.
+        brier: squared distance of the net's WDL from the result of the game, 0 to 2.
+        deep: squared distance of win - loss from that of the deep search, 0 to 4.
+        utility: win - loss of the net.
+        z: the results.
+    """
+
+    policy: npt.NDArray[np.float64]
+    unseen: npt.NDArray[np.float64]
+    top: npt.NDArray[np.float64]
+    regret: npt.NDArray[np.float64]
+    brier: npt.NDArray[np.float64]
+    deep: npt.NDArray[np.float64]
+    utility: npt.NDArray[np.float64]
+    z: npt.NDArray[np.float64]
+
+    MEASURES = ("policy", "unseen", "top", "regret", "brier", "deep")
+
+    def auc(self) -> float:
+        """Return the chance that of a game won and one lost the net prefers the one won; nan without both."""
+        won, lost = self.utility[self.z > 0], self.utility[self.z < 0]
+        if not len(won) or not len(lost):
+            return math.nan
+        order = np.sort(lost)
+        below, upto = np.searchsorted(order, won, "left"), np.searchsorted(order, won, "right")
+        return float((below + upto).mean() / (2 * len(lost)))
+
+
+def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
+    """Ask a net about every position."""
+    rows = np.zeros((len(positions), 8))
+    order = sorted(range(len(positions)), key=lambda i: (positions[i].width, positions[i].height))
+    most = min(BATCH, evaluator.max_batch or BATCH)
+    at = 0
+    while at < len(order):
+        first = positions[order[at]]
+        chunk = [i for i in order[at : at + most] if positions[i].width == first.width]
+        chunk = [i for i in chunk if positions[i].height == first.height]
+        boards = [positions[i].board() for i in chunk]
+        planes = np.stack([encode(board) for board in boards])
+        keys = np.array([board.hash for board in boards], np.uint64)
+        logits, wdl = evaluator.evaluate(np.ascontiguousarray(planes), keys)
+        for row, i in enumerate(chunk):
+            rows[i] = _judged(positions[i], boards[row], logits[row].astype(float), wdl[row].astype(float))
+        at += len(chunk)
+    return Judgement(*rows.T.copy())
+
+
+def _judged(
+    position: Position, board: Board, logits: npt.NDArray[np.float64], wdl: npt.NDArray[np.float64]
+) -> list[float]:
+    legal = np.array(board.legal_points())
+    weights = np.exp(logits[legal] - logits[legal].max())
+    prior = np.zeros(board.points)
+    prior[legal] = weights / weights.sum()
+    points, share = np.array(position.points), np.array(position.share)
+    policy = -float(share @ np.log(np.maximum(prior[points], 1e-12))) / float(share.sum())
+    best = int(prior.argmax())
+    values = dict(zip(position.points, position.q, strict=True))
+    regret = max(0.0, position.q[0] - values.get(best, min(position.q)))
+    result = np.array([position.z > 0, position.z == 0, position.z < 0], float)
+    utility = float(wdl[0] - wdl[2])
+    deep = position.wdl[0] - position.wdl[2]
+    return [
+        policy, float(prior[points[0]] < UNSEEN), float(best == points[0]), regret,
+        float(((wdl - result) ** 2).sum()), (utility - deep) ** 2, utility, float(position.z),
+    ]  # fmt: skip
+
+
+def table(names: Sequence[str], judgements: Sequence[Judgement]) -> list[str]:
+    """Return lines for people: a row a net, then how others differ from the first, with 95 % intervals."""
+    width = max(map(len, (*names, "net")))
+    head = f"{'net':<{width}}  policy  <1 % prior  same best  regret   Brier  to deep     AUC"
+    rows = [head]
+    for name, j in zip(names, judgements, strict=True):
+        p, u, t, r, b, d = (float(getattr(j, m).mean()) for m in Judgement.MEASURES)
+        rows.append(
+            f"{name:<{width}}  {p:6.3f}  {u:10.1%}  {t:9.1%}  {r:6.4f}  {b:6.4f}  {d:7.4f}  {j.auc():6.4f}"
+        )
+    for name, j in zip(names[1:], judgements[1:], strict=True):
+        parts = []
+        for measure in Judgement.MEASURES:
+            gap = getattr(j, measure) - getattr(judgements[0], measure)
+            parts.append(f"{measure} {gap.mean():+.4f} +- {1.96 * gap.std() / math.sqrt(len(gap)):.4f}")
+        rows.append(f"{name} minus {names[0]}: {', '.join(parts)}")
+    return rows

@@ -1,0 +1,282 @@
+"""Settings fitted together by games: CMA-ES asks for candidates, pairs against the defaults judge them.
+
+The optimiser is pycma (https://github.com/CMA-ES/pycma): made for noisy functions of 2 to 100 numbers, its
+answer is the mean of its distribution, an average over all games of the last generations. `training.tune` is
+the command.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.config import EngineConfig
+from engine.errors import ConfigError
+from engine.search.params import SearchParams
+from engine.timing.params import ClockParams
+from training.measure.brainproc import BrainLimits
+from training.measure.elo import Estimate, estimate
+from training.measure.match import MatchConfig, list_openings, play_index
+from training.measure.pool import as_done, executor
+
+JOURNAL = "games.jsonl"
+FIRST_SPREAD = 0.2
+"""Standard deviation of the first candidates, in parts of a setting's range (default of pycma: a third to a
+quarter of it; less, since the defaults are no strangers)."""
+_GROUPS: dict[str, Any] = {"": EngineConfig(), "search": SearchParams(), "clock": ClockParams()}
+
+
+class TuningError(ValueError):
+    """A space or a run that cannot be used; the message names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting to fit.
+
+    Attributes:
+        name: key of `EngineConfig.from_mapping`, as `search.c_puct`.
+        low, high: its range.
+        start: where to begin, the default of the brain that plays.
+        log: whether ratios count instead of differences.
+        whole: whether it takes whole numbers only.
+    """
+
+    name: str
+    low: float
+    high: float
+    start: float
+    log: bool = False
+    whole: bool = False
+
+    def part(self, value: float) -> float:
+        """Return where a value lies in the range, 0 to 1."""
+        low, high, value = (math.log(v) if self.log else v for v in (self.low, self.high, value))
+        return (value - low) / (high - low)
+
+    def value(self, part: float) -> float:
+        """Return the value at a part of the range."""
+        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
+        value = low + min(1.0, max(0.0, part)) * (high - low)
+        value = math.exp(value) if self.log else value
+        return round(value) if self.whole else float(f"{value:.4g}")
+
+
+def read_space(path: Path) -> tuple[Setting, ...]:
+    """Return the settings of a TOML file: `"search.c_puct" = { low = 0.5, high = 2.5 }`, one a line.
+
+    Raises:
+        TuningError: it is no such file, a name is unknown, or a range makes no sense.
+        OSError: it cannot be read.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tuple(_setting(name, entry) for name, entry in table.items())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, TuningError, ConfigError, TypeError) as error:
+        raise TuningError(f"{path}: {error}") from error
+    if len(found) < 2:
+        raise TuningError(f"{path}: at least two settings; a single one is compared by training.match")
+    return found
+
+
+def _setting(name: str, entry: Any) -> Setting:
+    if not isinstance(entry, dict) or not {"low", "high"} <= set(entry) <= {"low", "high", "log"}:
+        raise TuningError(f'"{name}" needs {{ low = NUMBER, high = NUMBER }}, and may have log = true')
+    low, high = entry["low"], entry["high"]
+    group, _, key = name.rpartition(".")
+    config = getattr(_GROUPS[group], key, None) if group in _GROUPS else None
+    if isinstance(config, bool) or not isinstance(config, int | float):
+        raise TuningError(f'"{name}" is no setting that is a number')
+    if not all(isinstance(v, int | float) and math.isfinite(v) for v in (low, high)) or not low < high:
+        raise TuningError(f'"{name}": low and high are numbers, low below high')
+    log = entry.get("log", False)
+    if log and low <= 0:
+        raise TuningError(f'"{name}": with log, low is above 0')
+    if not low <= config <= high:
+        raise TuningError(f'"{name}": the default {config} lies outside of {low} to {high}')
+    for value in (low, high):
+        replace(_GROUPS[group], **{key: type(config)(value)})  # its own check of the range
+    return Setting(name, low, high, float(config), bool(log), isinstance(config, int))
+
+
+@dataclass(frozen=True, slots=True)
+class TuningConfig:
+    """What makes a run; runs with the same fields ask for the same candidates if games end the same.
+
+    Attributes:
+        settings: to fit.
+        match: the games: openings, limits, board, rule; a and b are settings of both players, `engine:` ones.
+        pairs: of games a candidate and generation, each on an opening of its own.
+        population: candidates a generation; 0: what pycma advises.
+        seed: of the optimiser.
+    """
+
+    settings: tuple[Setting, ...]
+    match: MatchConfig
+    pairs: int = 32
+    population: int = 0
+    seed: int = 1
+
+    def player(self, parts: Sequence[float]) -> str:
+        """Return the text of a candidate."""
+        given = ",".join(
+            f"{s.name}={s.value(part):g}" for s, part in zip(self.settings, parts, strict=True)
+        )
+        return f"{self.match.a}{'' if self.match.a.endswith(':') else ','}{given}"
+
+    def head(self, openings: list[tuple[int, ...]]) -> dict[str, Any]:
+        """Return all of it as plain data, which the journal of a run begins with."""
+        return {
+            "settings": [[s.name, s.low, s.high, s.start, s.log] for s in self.settings],
+            "match": self.match.settings(openings),
+            "pairs": self.pairs, "population": self.population, "seed": self.seed,
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Generation:
+    """Candidates that were asked for together, and how they did.
+
+    Attributes:
+        number: 0 for the first.
+        candidates: parts of the ranges, one list each.
+        pairs: candidate -> opening -> points of its games, 0 to 1 each.
+        mean: of the optimiser's distribution behind it, in values of the settings.
+        spread: its standard deviations, in parts of the ranges.
+    """
+
+    number: int
+    candidates: list[list[float]]
+    pairs: list[dict[int, list[float]]] = field(default_factory=list)
+    mean: list[float] = field(default_factory=list)
+    spread: list[float] = field(default_factory=list)
+
+    def estimate(self, candidate: int) -> Estimate:
+        """Return score and Elo of a candidate against the defaults."""
+        return estimate(list(self.pairs[candidate].values()))
+
+
+class Journal:
+    """Every game of a run, one line each, written as it ends."""
+
+    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+        """Begin a journal, or take in one that was stopped; a last line that was cut short is dropped.
+
+        Raises:
+            TuningError: it belongs to another run, or is damaged.
+            OSError: it cannot be read or written.
+        """
+        self.scores: dict[tuple[int, int, int], float] = {}
+        text = path.read_bytes() if path.exists() else b""
+        whole, _, _ = text.rpartition(b"\n")
+        first = json.dumps(head)
+        if whole:
+            line, *lines = whole.decode("utf-8", "replace").splitlines()
+            if line != first:
+                raise TuningError(f"{path} belongs to a run with other settings, openings or limits")
+            for number, line in enumerate(lines, 2):
+                try:
+                    generation, candidate, index, score = json.loads(line)
+                    self.scores[int(generation), int(candidate), int(index)] = {0: 0.0, 1: 0.5, 2: 1.0}[score]
+                except (ValueError, TypeError, KeyError) as error:
+                    raise TuningError(f"{path}:{number} is damaged: {error!r}") from error
+        self._file = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 - closed by `close`
+        self._file.seek(len(whole) + 1 if whole else 0)
+        self._file.truncate()
+        if not whole:
+            self._file.write(first.encode() + b"\n")
+            self._file.flush()
+
+    def add(self, generation: int, candidate: int, index: int, score: float) -> None:
+        """Keep a game."""
+        self.scores[generation, candidate, index] = score
+        self._file.write(json.dumps([generation, candidate, index, round(2 * score)]).encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+
+def tune(config: TuningConfig, folder: Path, games: int) -> Iterator[Generation]:
+    """Yield finished generations until `games` have been played; the same call goes on where it was stopped.
+
+    Raises:
+        TuningError: the folder holds another run.
+        OpeningError: a damaged list of openings, or one that is shorter than `pairs`.
+    """
+    with warnings.catch_warnings(action="ignore"):  # it would like to draw
+        import cma
+
+    folder.mkdir(parents=True, exist_ok=True)
+    openings = list_openings(replace(config.match, games=2 * config.pairs))
+    if openings is None:
+        raise TuningError("openings from a list are needed: most random ones are decided")
+    options: dict[str, object] = {"bounds": [0, 1], "seed": config.seed, "verbose": -9}
+    if config.population:
+        options["popsize"] = config.population
+    start = [s.part(s.start) for s in config.settings]
+    strategy = cma.CMAEvolutionStrategy(start, FIRST_SPREAD, options)
+    journal = Journal(folder / JOURNAL, config.head(openings))
+    try:
+        with executor(config.match.concurrency, processes=config.match.concurrency > 1) as pool:
+            number = 0
+            while 2 * config.pairs * number * strategy.popsize < games:
+                asked = [[float(v) for v in candidate] for candidate in strategy.ask()]
+                generation = Generation(number, asked, [{} for _ in asked])
+                at = [(number * config.pairs + i) % len(openings) for i in range(config.pairs)]
+                todo = (
+                    (config, asked[candidate], candidate, index, openings[at[index // 2]])
+                    for index in range(2 * config.pairs)
+                    for candidate in range(len(asked))
+                    if (number, candidate, index) not in journal.scores
+                )
+                for candidate, index, score in as_done(pool, config.match.concurrency, _play, todo):
+                    journal.add(number, candidate, index, score)
+                for (g, candidate, index), score in sorted(journal.scores.items()):
+                    if g == number and candidate < len(asked) and index < 2 * config.pairs:
+                        generation.pairs[candidate].setdefault(index // 2, []).append(score)
+                strategy.tell(asked, [-generation.estimate(i).score for i in range(len(asked))])
+                spread = strategy.sigma * strategy.sm.variances**0.5
+                generation.mean = [
+                    s.value(part) for s, part in zip(config.settings, strategy.result.xfavorite, strict=True)
+                ]
+                generation.spread = [float(v) for v in spread]
+                yield generation
+                number += 1
+    finally:
+        journal.close()
+
+
+def _play(
+    config: TuningConfig, parts: Sequence[float], candidate: int, index: int, opening: tuple[int, ...]
+) -> tuple[int, int, float]:
+    _, game = play_index(replace(config.match, a=config.player(parts)), opening, index)
+    return candidate, index, 0.5 if game.winner == 2 else float(game.winner == index % 2)
+
+
+def limits_of(turn_ms: int | None, nodes: int | None, memory: int) -> tuple[BrainLimits, BrainLimits]:
+    """Return the limits of both sides."""
+    limits = BrainLimits(turn_ms=turn_ms, max_nodes=nodes, max_memory=memory)
+    return limits, limits
+
+
+def report(config: TuningConfig, generation: Generation, on_line: Callable[[str], None]) -> None:
+    """Say in a line or two where the fit stands."""
+    scores = [generation.estimate(i).score for i in range(len(generation.candidates))]
+    on_line(
+        f"generation {generation.number}: candidates score {min(scores):.3f} to {max(scores):.3f}, "
+        f"mean {sum(scores) / len(scores):.3f}"
+    )
+    on_line(
+        "  " + ", ".join(
+            f"{s.name}={value:g} (spread {spread:.2f})"
+            for s, value, spread in zip(config.settings, generation.mean, generation.spread, strict=True)
+        )
+    )  # fmt: skip
