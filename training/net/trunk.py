@@ -19,8 +19,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from training.net import _fused
 from training.settings.schema import NetConfig
+
+try:
+    from training.net import _fused
+except ImportError:  # a checkout that was not compiled since: `able` says no, the modules do it
+    _fused = None  # type: ignore[assignment]
 
 REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean of a pooled board is 0
 
@@ -272,7 +276,8 @@ class _Trunk(torch.autograd.Function):
 def able(config: NetConfig) -> bool:
     """Return whether this processor has the passes for such a net."""
     widths = (config.channels, config.policy_channels, config.value_channels)
-    return config.kind == "lines" and config.blocks > 0 and all(map(_fused.able, widths))
+    there = _fused is not None and config.kind == "lines" and config.blocks > 0
+    return there and all(map(_fused.able, widths))
 
 
 def parameters_of(net: Any) -> list[Tensor]:
