@@ -346,6 +346,12 @@ class RunConfig:
     cycle_positions: int = setting(
         8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
     )
+    ahead_cycles: float = setting(
+        1.0,
+        "players on other machines (`--ray`) are at most so many cycles ahead of learning, which bounds how "
+        "old the nets of their games are; 0: they wait while it learns",
+        "cluster/players.py", "cycles", "derived: nobody waits while learning takes less than a cycle",
+    )  # fmt: skip
     self_play_net: str = setting(
         "latest", "`latest` plays with every export, `best` only with promoted ones", _LOOP
     )
@@ -374,6 +380,8 @@ class RunConfig:
             raise ConfigError(f"self_play_net must be latest or best, not {self.self_play_net!r}")
         if not 0 <= self.workers <= _MOST_WORKERS or not 1 <= self.games <= _MOST_GAMES:
             raise ConfigError(f"workers or games out of range (most: {_MOST_WORKERS}, {_MOST_GAMES})")
+        if not 0 <= self.ahead_cycles <= 100:
+            raise ConfigError("ahead_cycles must be 0 to 100")
         if self.cycle_positions < 1 or self.minutes < 0:
             raise ConfigError("cycle_positions or minutes out of range")
         if self.worker_silence_s and self.worker_silence_s < 5:
