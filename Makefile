@@ -43,7 +43,7 @@ dist: $(VENV)/dist.stamp
 	@$(PY) -m release.build $(ARGS)
 
 test: $(VENV)/test.stamp
-	@$(PY) -m pytest -q -n 2 -m "not alone" $(ARGS)
+	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
 	@$(PY) -m pytest -q -m alone $(ARGS)
 
 bench: $(VENV)/brain.stamp

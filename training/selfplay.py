@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, positive
+
+if TYPE_CHECKING:
+    from training.crew.players import Venue
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -64,6 +69,11 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         default=[],
         help="begin with the weights of another run, whose net has as many blocks or fewer; with --records; "
         "repeatable: the mean of runs that began with one another's weights",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="play on the machines of a Ray cluster: auto, or HOST:PORT of its head; this machine learns",
     )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
     parser.add_argument("--bench", action="store_true", help="measure self-play and the learner and stop")
@@ -148,6 +158,20 @@ def _start(args: argparse.Namespace, recipe: Recipe) -> str:
     return given
 
 
+def reach(address: str) -> Venue:
+    """Return the cluster of Ray at an address.
+
+    Raises:
+        ConfigError: Ray is not installed.
+        ClusterError: there is no cluster.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError('--ray needs Ray, which is not installed: pip install "tengen[ray]"')
+    from training.cluster.players import Cluster
+
+    return Cluster(address)
+
+
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     from training.loop import Run
     from training.net.network import choose_device
@@ -168,6 +192,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         )
         last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
+    venue = reach(args.ray) if args.ray else None  # and a cluster that is not there
     stop = False
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -190,7 +215,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
             positions = plan.take_records()
             store_config(stored, plan.source, plan.config, named if plan.weights else "")
             print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
-        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights)
+        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights, venue)
         run.run()
         word = "stopped" if stop else "finished"
         display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {plan.run_dir}")

@@ -204,7 +204,7 @@ def test_what_a_run_begins_with_is_not_lost_by_a_kill_before_its_first_checkpoin
 ):
     begun_with = []
 
-    def killed(config, run_dir, stopped, display, weights):
+    def killed(config, run_dir, stopped, display, weights, venue):
         begun_with.append(weights)
         raise Killed
 

@@ -211,6 +211,9 @@ class FakeCrew:
     def arena(self, spec, stopped):
         return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
 
+    def figures(self):
+        return {}
+
 
 @pytest.mark.parametrize(("score", "best"), [(0.4, "c000001"), (0.9, "c000002")])
 def test_a_net_is_promoted_when_it_beats_the_best(tmp_path, score, best):

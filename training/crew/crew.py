@@ -15,7 +15,7 @@ import numpy as np
 
 from training.crew.worker import worker_main
 from training.data.journal import recover_journal, shard_stem
-from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
 from training.settings.schema import Mix, PlayConfig
 
@@ -172,13 +172,7 @@ class Crew:
         for index, message in self._answers(stopped):
             if message[0] == "arena":
                 parts[index] = message[1]
-        whole = ArenaResult()
-        for index in sorted(parts):
-            whole.pairs += parts[index].pairs
-            whole.plies += parts[index].plies
-            whole.black_points += parts[index].black_points
-            whole.depth |= parts[index].depth
-        return whole
+        return joined(parts[index] for index in sorted(parts))
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""
@@ -242,6 +236,10 @@ class Crew:
                     self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
                     silent_s[index] = 0.0
                     self._processes[index].kill()  # its pipe closes, and the next look starts it again
+
+    def figures(self) -> dict[str, float]:
+        """Return nothing: all about local workers is counted."""
+        return {}
 
     def close(self) -> None:
         """Stop the workers; those that do not listen are killed."""
