@@ -12,6 +12,7 @@ from tests.unit.test_training_learner import learner_at
 from tests.unit.training_games import random_planes
 from training.learn.learner import Learner
 from training.net import _fused, trunk
+from training.net.line_stem import SIDES, side_of_code
 from training.net.network import Heads, Network
 from training.settings.schema import LearnerConfig, NetConfig
 
@@ -194,6 +195,21 @@ def test_the_passes_refuse_what_does_not_fit():
     rows = np.full((2, 81, 4), 5, np.int32)
     with pytest.raises(ValueError, match="a row that the table does not have"):
         _fused.lines(table, rows, planes, x, found)
+
+
+@pytest.mark.parametrize(("width", "height"), [(15, 15), (5, 7), (22, 1)])
+def test_lines_are_found_as_the_stem_finds_them(width, height):
+    boards = random_planes(4, 6, max(width, 5), max(height, 5))[:, :, :height, :width].copy()
+    boards[0, 0, 0, :2] = 0  # obstacles
+    boards[0, 1:3, 0, :2] = 0
+    stem = lively().stem
+    table, place = stem.table_of(torch.from_numpy(boards))
+    rows, pairs = np.empty((6, width * height, 4), np.int32), np.empty(SIDES * SIDES, np.int32)
+    found = _fused.places(boards, side_of_code().astype(np.int32), SIDES, rows, pairs)
+    assert found == len(table)
+    assert (rows.reshape(place.shape) == place.numpy()).all()
+    unique = torch.from_numpy(pairs[:found].astype(np.int64))
+    assert torch.equal(stem.table(unique // SIDES, unique % SIDES), table)
 
 
 def test_spare_memory_is_used_again_and_not_copied():

@@ -19,6 +19,13 @@ _Rows = npt.NDArray[np.int32]
 def able(channels: int) -> bool:
     """Return whether this build and processor have the passes for so many channels."""
 
+def places(planes: _Floats, side: _Rows, sides: int, rows: _Rows, pairs: _Rows) -> int:
+    """Find the different lines through the cells of planes [B, P, H, W]; return how many there are.
+
+    `pairs` [sides^2] begins with them in ascending order, each smaller side x sides + larger side; rows
+    [B, A, 4] is where each cell's lines stand among them. `side` [1024] is `line_stem.side_of_code`.
+    """
+
 def lines(table: _Floats, rows: _Rows, planes: _Floats, out: _Floats, found: _Floats) -> None:
     """out = the sum of four rows [B, A, 4] of the table [K, C]; found: the moments of
     each position, its mean and the sum of the squares around that.

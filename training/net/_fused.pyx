@@ -1,6 +1,6 @@
 # cython: language_level=3
 """The passes of a line net's trunk while it learns: see the stub file for the contract."""
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -41,6 +41,9 @@ cdef extern from "fused.h" nogil:
     void fused_stem_back(const float* g, const float* lines, const float* slope, const float* tilt,
                          const float* level, const int32_t* rows, const float* planes, int n_planes, int hw, int c,
                          float* dtable, float* dw)
+    int FUSED_REACH
+    void fused_pairs(const float* planes, int height, int width, const int32_t* side, int sides, int32_t* pairs,
+                     uint8_t* room)
     void fused_add(const float* part, size_t n, double* total)
 
 
@@ -356,3 +359,41 @@ def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, con
                             &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, s.hw, s.c, &dtable[0, 0], part)
             fused_add(part, n, &dw[0, 0])
     free(part)
+
+
+def places(const float[:, :, :, ::1] planes, const int32_t[::1] side, int sides, int32_t[:, :, ::1] rows,
+           int32_t[::1] pairs):
+    cdef Py_ssize_t b, i, n
+    cdef int height = <int>planes.shape[2], width = <int>planes.shape[3], hw = height * width, found = 0
+    cdef int32_t* row
+    cdef uint8_t* room
+    if planes.shape[1] < 3 or hw < 1 or side.shape[0] != 1 << (2 * FUSED_REACH) or pairs.shape[0] != sides * sides:
+        raise ValueError("planes, sides or pairs of another shape")
+    if rows.shape[0] != planes.shape[0] or rows.shape[1] != hw or rows.shape[2] != 4:
+        raise ValueError("rows of another shape")
+    for i in range(side.shape[0]):
+        if not 0 <= side[i] < sides:
+            raise ValueError("a side that does not exist")
+    room = <uint8_t*>malloc((height + 2 * FUSED_REACH) * (width + 2 * FUSED_REACH))
+    if room == NULL:
+        raise MemoryError("no memory for a position")
+    with nogil:
+        for b in range(planes.shape[0]):
+            fused_pairs(&planes[b, 0, 0, 0], height, width, &side[0], sides, &rows[b, 0, 0], room)
+        # `pairs` first says where each pair stands among those that are there, in their order ...
+        memset(&pairs[0], 0, pairs.shape[0] * sizeof(int32_t))
+        n = rows.shape[0] * rows.shape[1] * 4
+        row = &rows[0, 0, 0] if n else NULL
+        for i in range(n):
+            pairs[row[i]] = 1
+        for i in range(pairs.shape[0]):
+            found += pairs[i]
+            pairs[i] = found if pairs[i] else 0
+        for i in range(n):
+            row[i] = pairs[row[i]] - 1
+        # ... then which those are.
+        for i in range(pairs.shape[0]):
+            if pairs[i]:
+                pairs[pairs[i] - 1] = <int32_t>i
+    free(room)
+    return found

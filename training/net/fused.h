@@ -28,6 +28,39 @@ static void fused_add(const float* part, size_t n, double* total)
         total[i] += part[i];
 }
 
+/* Digits of the cells within FUSED_REACH on a line, and the numbers of its sides: see `line_stem`. */
+enum { FUSED_REACH = 5, FUSED_EDGE = 3 };
+
+/* For each cell of a position and each of four lines the pair of sides, the smaller one first: pairs [hw, 4].
+
+`side` [1024] is the side of five digits; planes [P, hw] begin with usable, own, the opponent's; `room` holds
+(height + 10) x (width + 10) digits. */
+static void fused_pairs(const float* planes, int height, int width, const int32_t* side, int sides, int32_t* pairs,
+    uint8_t* room)
+{
+    static const int dx[4] = {1, 0, 1, 1}, dy[4] = {0, 1, 1, -1};
+    const int row = width + 2 * FUSED_REACH, hw = height * width;
+    memset(room, FUSED_EDGE, (size_t)row * (height + 2 * FUSED_REACH));
+    for (int i = 0; i < hw; i++) {
+        const float digit = planes[hw + i] + 2 * planes[2 * hw + i] + FUSED_EDGE * (1 - planes[i]);
+        room[(i / width + FUSED_REACH) * row + i % width + FUSED_REACH] = (uint8_t)digit & 3;
+    }
+    for (int i = 0; i < hw; i++) {
+        const uint8_t* cell = room + (i / width + FUSED_REACH) * row + i % width + FUSED_REACH;
+        for (int j = 0; j < 4; j++) {
+            const int step = dy[j] * row + dx[j];
+            int left = 0, right = 0;
+            for (int k = FUSED_REACH; k > 0; k--) {
+                left = 4 * left + cell[-k * step];
+                right = 4 * right + cell[k * step];
+            }
+            left = side[left];
+            right = side[right];
+            pairs[4 * i + j] = left < right ? left * sides + right : right * sides + left;
+        }
+    }
+}
+
 #if TENGEN_AVX2
 enum { FUSED_BUILT = 1 };
 

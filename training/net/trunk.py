@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from training.net.line_stem import SIDES, side_of_code
 from training.settings.schema import NetConfig
 
 try:
@@ -294,9 +295,13 @@ def parameters_of(net: Any) -> list[Tensor]:
 
 def learn(net: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
     """Return logits [B, 3, A] and the pooled value channels [B, 3 nv] of planes float32 [B, P, H, W]."""
-    table, rows = net.stem.table_of(planes)
-    rows = rows.view(planes.shape[0], -1, 4).to(torch.int32)
+    batch, _, height, width = planes.shape
+    planes = planes.contiguous()
+    rows, pairs = np.empty((batch, height * width, 4), np.int32), np.empty(SIDES * SIDES, np.int32)
+    found = _fused.places(_array(planes), side_of_code().astype(np.int32), SIDES, rows, pairs)
+    unique = torch.from_numpy(pairs[:found].astype(np.int64))
+    table = net.stem.table(unique // SIDES, unique % SIDES)
     logits, features = _Trunk.apply(  # type: ignore[no-untyped-call]
-        net, table.contiguous(), rows, planes.contiguous(), *parameters_of(net)
+        net, table.contiguous(), torch.from_numpy(rows), planes, *parameters_of(net)
     )
     return logits, features
