@@ -15,7 +15,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What an extra of pyproject.toml needs, without the package itself, which would compile the kernel once more.
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
-KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx)
+KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
 .PHONY: brain play board dist test bench lint debug sanitize clean help
 help:
@@ -43,7 +43,7 @@ dist: $(VENV)/dist.stamp
 	@$(PY) -m release.build $(ARGS)
 
 test: $(VENV)/test.stamp
-	@$(PY) -m pytest -q -n 2 -m "not alone" $(ARGS)
+	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
 	@$(PY) -m pytest -q -m alone $(ARGS)
 
 bench: $(VENV)/brain.stamp

@@ -17,10 +17,10 @@ from setuptools import Extension, setup
 MODULES = [
     "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
     "engine.evaluator._judge", "engine.search._tree",
-    "training.play._rollouts",
+    "training.net._fused", "training.play._rollouts",
 ]
 
-HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True))
+HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True) + glob.glob("training/**/*.h", recursive=True))
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 quick = debug or os.environ.get("TENGEN_QUICK") == "1"

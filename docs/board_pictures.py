@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import io
 import sys
@@ -21,6 +22,7 @@ SIZES = {"board.png": (1360, 1080, False), "board-review.png": (1360, 1080, True
 
 def main() -> None:
     """Show a game, analyse it, review it; keep both pages as pictures."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     server = Server()
     try:
         for name, (width, height, dark) in SIZES.items():

@@ -103,7 +103,7 @@ class EngineConfig:
         hints = typing.get_type_hints(ClockParams)
         unknown = sorted(set(self.clock) - set(hints))
         if unknown:
-            raise ConfigError(f"unknown setting {CLOCK_PREFIX}{unknown[0]}; known: {', '.join(hints)}")
+            raise ConfigError(f"unknown setting {CLOCK_PREFIX}{shown(unknown[0])}; known: {', '.join(hints)}")
         values = {k: convert(CLOCK_PREFIX + k, v, hints[k]) for k, v in self.clock.items()}
         return ClockParams(**values)
 
@@ -144,7 +144,7 @@ class EngineConfig:
             else:
                 fields = ", ".join(sorted(set(hints) - {"search", "clock"}))
                 known = f"{fields}, {SEARCH_PREFIX}NAME, {CLOCK_PREFIX}NAME"
-                raise ConfigError(f"unknown configuration key {key!r}; known: {known}")
+                raise ConfigError(f"unknown configuration key {shown(key)!r}; known: {known}")
         return cls(**values, search=search, clock=clock)
 
     def replace(self, **changes: typing.Any) -> EngineConfig:

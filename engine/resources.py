@@ -9,6 +9,7 @@ from engine.config import SEARCH_PREFIX, EngineConfig, convert
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
 from engine.memory import UNLIMITED_BYTES, private_bytes, tree_bytes
+from engine.ranges import shown
 from engine.timing.clock import Clock
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 UNKNOWN_PRIVATE_BYTES = 64 << 20
 """Taken for interpreter, runtime and net where the system does not tell (derived: twice what Linux tells)."""
+SOLVER_ENTRY_BYTES = 40
+"""Of a position in the solver's tables, which are taken when they are first used (derived: see `Solver`)."""
 
 
 class Resources:
@@ -62,6 +65,8 @@ class Resources:
             if self._evaluator is None:
                 _ = self.evaluator
             self._held_bytes = private_bytes() or UNKNOWN_PRIVATE_BYTES
+            if self._config.solver:
+                self._held_bytes += SOLVER_ENTRY_BYTES << params.solver_table_log2
             self._search = Search(
                 params, self._tree_bytes(), solver=self._config.solver, now_s=self._clock.now_s
             )
@@ -112,7 +117,7 @@ def search_params(config: EngineConfig, seed: int) -> SearchParams:
     for name, text in config.search.items():
         if name not in kinds:
             raise ConfigError(
-                f"unknown search parameter {SEARCH_PREFIX}{name}; known: {', '.join(sorted(kinds))}"
+                f"unknown search parameter {SEARCH_PREFIX}{shown(name)}; known: {', '.join(sorted(kinds))}"
             )
         values[name] = convert(SEARCH_PREFIX + name, text, kinds[name])
     try:

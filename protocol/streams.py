@@ -22,7 +22,8 @@ SCRIPT_GAP_S = 0.05
 gives up within this time; its questions are answered at once, then the process ends (tuned: pipe writes of a
 shell are ~1 ms apart)."""
 SCRIPT_GRACE_S = 10.0
-"""As EXIT_GRACE_S, for such input, as long as it gets fewer (derived: a slow start-up, with a cold disk)."""
+"""As EXIT_GRACE_S, for such input, as long as it gets fewer, and for input that ends without a word, where
+nobody waits (derived: a slow start-up, with a cold disk)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Reader:
 
     def _run(self) -> None:
         splitter, first, last_s, now_s = LineSplitter(), True, float("-inf"), 0.0
-        ended = False
+        ended = heard = False
         while not ended:
             try:
                 chunk = read_some(self._fd)
@@ -96,6 +97,7 @@ class Reader:
                 chunk = b""
             now_s = time.monotonic()
             ended = not chunk
+            heard = heard or not ended
             for line in splitter.feed(chunk) if chunk else splitter.close():
                 if is_end(line) or (self._on_help and line.strip().lower() in QUIT_WORDS):
                     ended = True
@@ -109,7 +111,7 @@ class Reader:
         self._events.put(Ended(now_s))
         # The loop ends the process; this is for when it cannot.
         self.loaded.wait(LOADING_S)
-        if now_s - last_s >= SCRIPT_GAP_S:
+        if heard and now_s - last_s >= SCRIPT_GAP_S:
             time.sleep(EXIT_GRACE_S)
             os._exit(0)
         before = self._events.qsize() + 1

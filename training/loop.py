@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from training.crew.cores import worker_count
-from training.crew.crew import Crew
+from training.crew.players import Here, Players, Terms, Venue
 from training.data.journal import recover_journals
 from training.export.card import Origin
 from training.export.export import ExportError
@@ -51,6 +51,7 @@ class Run:
         stopped: Callable[[], bool],
         display: Display,
         weights: Mapping[Path, float] | None = None,
+        venue: Venue | None = None,
     ) -> None:
         """Open or continue a run.
 
@@ -60,6 +61,7 @@ class Run:
             stopped: asked often; when true the run saves and returns.
             display: progress for people.
             weights: checkpoints that a new run begins with, and their shares; see `Learner.adopt`.
+            venue: where games are played; this machine without one.
 
         Raises:
             ValueError: a GPU was asked for by name and there is none.
@@ -68,6 +70,8 @@ class Run:
         """
         self.config, self.run_dir, self._stopped, self._display = config, run_dir, stopped, display
         self.device = choose_device(config.device).type
+        self._venue = venue or Here()
+        self.play_device = self._venue.device(self.device)
         for name in ("records", "nets"):
             (run_dir / name).mkdir(parents=True, exist_ok=True)
         self.workers = worker_count(config, self.device)
@@ -119,11 +123,9 @@ class Run:
                 self._pretrain()
             if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
                 self._export(self.state.cycle)  # a run that came without its exports
-            crew = Crew(
-                self.workers, self.run_dir, self.config.play, self.config.games,
-                self.config.seed * 1_000_003 + self.state.cycle, self.device, self._say,
-                self.config.worker_silence_s,
-            )  # fmt: skip
+            seed = self.config.seed * 1_000_003 + self.state.cycle
+            terms = Terms(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
+            crew = self._venue.open(terms)
             self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
             if self.config.self_play_net == "best" and not self.state.cycle:
                 self._measure(crew)  # a run that begins with weights
@@ -183,7 +185,7 @@ class Run:
         over = has_played_enough(self.config, self.state.positions, self.elapsed_s())
         return over or self._stopped()
 
-    def _cycle(self, crew: Crew) -> None:
+    def _cycle(self, crew: Players) -> None:
         config, state = self.config, self.state
         state.cycle += 1
         small = bool(config.small_share) and self.progress() < config.small_share
@@ -204,6 +206,7 @@ class Run:
             "games": float(counters.games),
         }
         self._mean_rate = rates["positions_per_s"]
+        rates |= crew.figures()
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
         self.learner.refresh()
         new = not self.learner.batches and not self.state.pretrained
@@ -240,7 +243,7 @@ class Run:
             rate = done * self.config.learner.batch / max(1e-9, time.monotonic() - started_s)
             self.log.event("learn", cycle=self.state.cycle, samples_per_s=rate, **self._metrics)
 
-    def _measure_untrained(self, crew: Crew) -> None:
+    def _measure_untrained(self, crew: Players) -> None:
         """Put the net that knows nothing on the scale, as the point where everything starts."""
         self._export(0)
         self._measure(crew)
@@ -265,7 +268,7 @@ class Run:
             self._say(f"cycle {cycle}: {error}")
             self.log.event("refused", cycle=cycle, reason=str(error))
             return
-        if self.device == "cuda":
+        if self.play_device == "cuda":
             net = self.run_dir / "nets" / f"{name}.pt"
             save_weights(self.learner.averaged, net, exported.net_id)
         else:
@@ -277,7 +280,7 @@ class Run:
         )  # fmt: skip
         nets.tidy(self.run_dir, {*self.state.measured, self.standings.best})
 
-    def _measure(self, crew: Crew) -> None:
+    def _measure(self, crew: Players) -> None:
         """Play the current net against its yardsticks and the best net; promote it when it is good enough."""
         if self.state.net == UNIFORM or self._stopped():
             return

@@ -5,24 +5,29 @@
 Ctrl-C finishes cleanly; the same command continues a run. Settings of a run that exists are those it was
 started with, changed by --set. A recipe is a file of settings (training/recipes has those of the presets);
 where it builds on other runs, these are made first, beside the run. `--bench` measures the speed of self-play
-instead.
+and of the learner instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from training.files.lock import DirectoryLock, LockError
-from training.settings.recipes import Recipe, preset, preset_names, read_recipe
-from training.settings.resolve import make_config, read_stored, store_config
+from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
+from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, positive
+
+if TYPE_CHECKING:
+    from training.crew.players import Venue
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -65,8 +70,13 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         help="begin with the weights of another run, whose net has as many blocks or fewer; with --records; "
         "repeatable: the mean of runs that began with one another's weights",
     )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="play on the machines of a Ray cluster: auto, or HOST:PORT of its head; this machine learns",
+    )
     parser.add_argument("--show-config", action="store_true", help="print the resolved settings and stop")
-    parser.add_argument("--bench", action="store_true", help="measure the speed of self-play and stop")
+    parser.add_argument("--bench", action="store_true", help="measure self-play and the learner and stop")
     parser.add_argument("--net", action="append", default=[], help="net file for --bench (repeatable)")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement of --bench (20)")
     return parser.parse_args(argv)
@@ -75,6 +85,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 def _recipe(args: argparse.Namespace) -> Recipe:
     """Return the recipe that the arguments name, or that the run was started with."""
     stored = None if args.bench else read_stored(args.run_dir / "config.json")
+    before = args.run_dir.with_name(args.run_dir.name + BEFORE)
+    if stored is None and before.exists() and not (args.config or args.preset or args.bench):
+        raise ConfigError(f"{before} has runs that a recipe builds on: name it again (--config, --preset)")
     if args.config or args.preset or stored is None:
         recipe = read_recipe(args.config) if args.config else preset(args.preset or "laptop")
         if stored and stored[0] != recipe.source:
@@ -124,6 +137,41 @@ def parse_share(text: str) -> tuple[Path, float]:
     return Path(folder), positive(share, f"--weights {text}: the share")
 
 
+def _start(args: argparse.Namespace, recipe: Recipe) -> str:
+    """Return the options that name what the run begins with from other runs; empty without any.
+
+    Raises:
+        ConfigError: the run was stopped before a checkpoint of its own held that, and it is not named again.
+    """
+    from training.learn.checkpoint import list_checkpoints
+
+    folders = (("--weights", args.weights), ("--records", args.records))
+    given = " and ".join(name for name, values in folders if values)
+    if not given and recipe.start != StartConfig():
+        given = "--preset" if recipe.source in preset_names() else "--config"
+    wanted = read_start(args.run_dir / "config.json")
+    if wanted and given != wanted and not list_checkpoints(args.run_dir / "checkpoints"):
+        raise ConfigError(
+            f"{args.run_dir} was stopped before its first checkpoint, so that nothing is left of what it "
+            f"began with: give {wanted} as when it was started"
+        )
+    return given
+
+
+def reach(address: str) -> Venue:
+    """Return the cluster of Ray at an address.
+
+    Raises:
+        ConfigError: Ray is not installed.
+        ClusterError: there is no cluster.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError('--ray needs Ray, which is not installed: pip install "tengen[ray]"')
+    from training.cluster.players import Cluster
+
+    return Cluster(address)
+
+
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     from training.loop import Run
     from training.net.network import choose_device
@@ -132,6 +180,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
 
     if args.weights or args.records:  # in place of what the recipe would begin with
         recipe = dataclasses.replace(recipe, start=StartConfig())
+    start = _start(args, recipe)
     own, shared = _overrides(args)
     *before, last = plan_run(recipe, args.run_dir, own, shared)
     if args.weights or args.records:
@@ -143,6 +192,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         )
         last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
+    venue = reach(args.ray) if args.ray else None  # and a cluster that is not there
     stop = False
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -158,11 +208,14 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         weights = plan.checkpoints()
         plan.run_dir.mkdir(parents=True, exist_ok=True)
         lock = DirectoryLock(plan.run_dir / "lock")
-        store_config(plan.run_dir / "config.json", plan.source, plan.config)
+        stored = plan.run_dir / "config.json"
+        named = start if plan is last else "--config"
+        store_config(stored, plan.source, plan.config, named if plan.weights or plan.records else "")
         if plan.records:
             positions = plan.take_records()
+            store_config(stored, plan.source, plan.config, named if plan.weights else "")
             print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
-        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights)
+        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights, venue)
         run.run()
         word = "stopped" if stop else "finished"
         display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {plan.run_dir}")

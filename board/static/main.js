@@ -270,13 +270,14 @@ class App {
     const { found, threat } = this.analysis.at(node);
     const looking = settings.analyse || this.table.watching;
     const danger = looking ? threat : null;
+    const own = node.judged?.mark ? node.judged : null; // the move that led here: what should stand instead
     const next = node.children.find((child) => child.judged?.mark)?.judged;
     const hint = this.hint?.node === node ? this.hint.point : null;
     const from = this.hovered?.from;
     this.overlay.draw({
       found: looking ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
       toMove: from ?? node.ply % 2, threat: danger, defences: danger?.defences,
-      better: hint ?? next?.best ?? null,
+      better: hint ?? own?.best ?? next?.best ?? null, instead: hint === null && own ? node.colour : null,
     });
   }
 

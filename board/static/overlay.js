@@ -22,14 +22,15 @@ export class Overlay {
   }
 
   // found: the last analysis; hovered: a move of it whose line is shown; taken: points with stones.
-  draw({ found, show, hovered, ghosts, taken, toMove, defences, threat, better }) {
+  // better: a point; instead: the colour that should have played there, null where it can still be played.
+  draw({ found, show, hovered, ghosts, taken, toMove, defences, threat, better, instead }) {
     this.toMove = toMove;
     const { heat, chances, ghosts: ghostLayer } = this.view.layers;
     const line = ghosts ?? hovered?.pv ?? null;
     const moves = (found?.moves ?? []).filter((move) => !taken.has(move.point));
     heat.replaceChildren(...this.heat(moves, line ? "off" : show));
     const marks = line ? [] : this.defences(defences, threat, taken);
-    if (!line && better !== null && better !== undefined && !taken.has(better)) marks.push(this.better(better));
+    if (!line && better !== null && better !== undefined && !taken.has(better)) marks.push(...this.better(better, instead));
     chances.replaceChildren(...marks, ...(line ? [] : this.discs(moves, show)));
     ghostLayer.replaceChildren(...(line ? this.ghosts(line, toMove, taken) : []));
   }
@@ -104,7 +105,11 @@ export class Overlay {
     return parts;
   }
 
-  better(point) {
-    return svg("circle", { class: "better", cx: this.view.x(point), cy: this.view.y(point), r: 15 });
+  better(point, instead) {
+    const ring = svg("circle", { class: "better", cx: this.view.x(point), cy: this.view.y(point), r: 15 });
+    if (instead === null) return [ring];
+    const stone = this.view.stone(point, instead, " ghost");
+    stone.removeAttribute("data-point");
+    return [stone, ring];
   }
 }

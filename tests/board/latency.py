@@ -9,6 +9,7 @@ matters less.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -52,6 +53,8 @@ document.getElementById('analyse').click();
 
 def main() -> int:
     """Measure and print; return the exit status."""
+    layout = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=__doc__, formatter_class=layout).parse_args()
     reason = why_no_browser()
     if reason is not None:
         print(reason)

@@ -119,6 +119,11 @@ def test_a_review_finds_the_planted_blunder(thinking_page: Page) -> None:
     page.js("document.querySelector('#worst .worst:last-child .row').click()")
     page.wait("tengen.game.current.ply === 12")
     assert page.get("document.querySelectorAll('.badge.blunder').length") == 1
+    better = page.get(
+        "tengen.view.x(tengen.game.current.judged.best)"
+        " - Number(document.querySelector('.better').getAttribute('cx'))"
+    )
+    assert better == 0 and page.get("document.querySelectorAll('.chances .stone.ghost.white').length") == 1
     page.key("\ue012")  # left
     page.wait("document.querySelectorAll('.better').length === 1")
     box = page.get(

@@ -8,6 +8,7 @@ is not seen here, but by `tests.unit.test_training_learner`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import training.loop
@@ -35,7 +36,12 @@ class StandIn(str):
         return StandIn, ()
 
 
-if __name__ == "__main__":
+def pretend(setter: Callable[[object, str, object], None] = setattr) -> None:
+    """Replace what chooses the device, by `setter`."""
     for module in (training.loop, training.net.network):
-        module.choose_device = lambda name: SimpleNamespace(type=StandIn())  # type: ignore[attr-defined]
+        setter(module, "choose_device", lambda name: SimpleNamespace(type=StandIn()))
+
+
+if __name__ == "__main__":
+    pretend()
     sys.exit(selfplay.main(sys.argv[1:]))

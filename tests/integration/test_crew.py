@@ -88,22 +88,22 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
         if not hung:
             hung.append(crew._processes[0].pid)
             os.kill(hung[0], signal.SIGSTOP)
-            crew._silence_s = 15.0
+            crew._silence_s = 5.0
         return False
 
     try:
+        begun, _, _ = crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)  # all have loaded
         if order == "play":
-            counters, _, _ = crew.play(1, "tactical", MIX, 8000, hang, lambda: False)
+            counters, _, _ = crew.play(2, "tactical", MIX, 8000, hang, lambda: False)
             games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
-            assert counters.moves >= 8000 and len(games) == counters.games
+            assert counters.moves >= 8000 and len(games) == begun.games + counters.games
         else:
-            crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
             rollouts = ArenaPlayer("r", "rollouts:30")
             spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
             assert crew.arena(spec, hang).pairs == play_arena(spec).pairs
     finally:
         crew.close()
-    assert "worker 0 said nothing for 15 s: killed" in said[0] and "exit code -9" in said[1]
+    assert "worker 0 said nothing for 5 s: killed" in said[0] and "exit code -9" in said[1]
     assert len(said) == 2 and not list((tmp_path / "records").glob("*.journal"))
 
 

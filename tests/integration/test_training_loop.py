@@ -1,4 +1,6 @@
-"""The whole loop as a process: it learns, repeats itself, survives kills, refuses bad input.
+"""The whole loop: it learns, repeats itself, survives kills, refuses bad input.
+
+Where nothing is killed it runs in this process (`tests.integration.local_crew`).
 
 TENGEN_LONG=1 trains four times as long in the first test.
 """
@@ -18,24 +20,21 @@ import pytest
 
 from engine.evaluator.check import canary_batches
 from engine.evaluator.onnx import OnnxEvaluator
+from tests.integration.local_crew import train
+from tests.integration.stand_in_gpu import pretend
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.match import main as match_main
 from training.ship import main as ship_main
 
 LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1
-SHORT = ["--set", "cycle_positions=600", "--set", "learner.window_min=500"]
+SHORT = ["--set", "cycle_positions=400", "--set", "learner.window_min=300", "--set", "precision=fp32"]
+"""Exports in 8 bits take longest of all; `test_the_loop_learns_from_zero` has them."""
 QUICK = ["--preset", "smoke", "--minutes", "0", "--device", "cpu"]
 
 
 def command(run_dir: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "training.selfplay", "--run-dir", str(run_dir), *arguments]
-
-
-def train(run_dir: Path, *arguments: str, timeout: float = 170) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(run_dir, *arguments), capture_output=True, text=True, timeout=timeout, check=False
-    )
 
 
 def events(run_dir: Path, kind: str) -> list[dict[str, object]]:
@@ -59,30 +58,61 @@ def wait_for(condition, process: subprocess.Popen[str], timeout_s: float = 120) 
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("kind", "parts"), [("tower", (900, 1600)), ("lines", (3200,))])
-def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, kind, parts):
-    """With the processor in place of the GPU."""
-    on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]
-    settings = [*QUICK, *SHORT, "--set", f"learner.net.kind={kind}", "--workers", "2"]
-    for positions in parts:
-        limit = ["--set", f"total_positions={positions}"]
-        done = subprocess.run(
-            [*on_gpu, *settings, *limit], capture_output=True, text=True, timeout=170, check=False
-        )
-        assert done.returncode == 0, done.stderr
-    starts = events(tmp_path, "start")
-    assert [start["device"] for start in starts] == ["cpu"] * len(parts)
-    nets = {event["net"] for event in events(tmp_path, "export")}
+LINES = [
+    word
+    for line in ("kind=lines", "blocks=2", "channels=16", "line_hidden=32")
+    for word in ("--set", f"learner.net.{line}")
+]
+
+
+@pytest.fixture(scope="module")
+def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three cycles, made once."""
+    run_dir = tmp_path_factory.mktemp("runs") / "first"
+    done = train(run_dir, *QUICK, *SHORT, "--set", "total_positions=1000")
+    assert done.returncode == 0, done.stderr
+    return run_dir
+
+
+def promoted_as_on_a_gpu(run_dir: Path, parts: int) -> None:
+    starts = events(run_dir, "start")
+    assert [start["device"] for start in starts] == ["cpu"] * parts
+    nets = {event["net"] for event in events(run_dir, "export")}
     assert len(nets) > 1 and all(str(net).endswith(".pt") for net in nets)
-    assert any(game.net_id.startswith("c0") for game in games(tmp_path))
-    assert events(tmp_path, "match")
-    assert (tmp_path / "best.pt").exists() and (tmp_path / "best.fp32.onnx").exists()
+    assert any(game.net_id.startswith("c0") for game in games(run_dir))
+    assert events(run_dir, "match")
+    assert (run_dir / "best.pt").exists() and (run_dir / "best.fp32.onnx").exists()
+
+
+FEW = [
+    "games=12", "cycle_positions=250", "play.simulations=4", "learner.window_min=150", "precision=fp32",
+    "evaluation.pairs=3", "evaluation.yardstick_pairs=2",
+]  # fmt: skip
+GPU = [*QUICK, *(word for setting in FEW for word in ("--set", setting))]
+"""With the processor in place of the GPU, which takes long over bfloat16."""
+
+
+def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, monkeypatch):
+    """First in processes, since nets travel between them, then in this one."""
+    on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]
+    settings = [*GPU, "--set", "learner.net.kind=tower", "--workers", "2", "--set", "total_positions=450"]
+    done = subprocess.run([*on_gpu, *settings], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    pretend(monkeypatch.setattr)
+    again = train(tmp_path, *GPU, "--set", "total_positions=700")
+    assert again.returncode == 0, again.stderr
+    promoted_as_on_a_gpu(tmp_path, 2)
+
+
+def test_the_loop_of_a_gpu_takes_a_line_net(tmp_path, monkeypatch):
+    pretend(monkeypatch.setattr)
+    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=600")
+    assert done.returncode == 0, done.stderr
+    promoted_as_on_a_gpu(tmp_path, 1)
 
 
 def test_a_line_net_goes_through_the_loop(tmp_path):
-    lines = ["kind=lines", "blocks=2", "channels=16", "line_hidden=32"]
-    settings = [word for line in lines for word in ("--set", f"learner.net.{line}")]
-    done = train(tmp_path, *QUICK, *SHORT, *settings, "--set", "total_positions=2500")
+    done = train(tmp_path, *QUICK, *SHORT, *LINES, "--set", "precision=int8", "--set", "total_positions=1600")
     assert done.returncode == 0, done.stderr
     learned = events(tmp_path, "learn")
     assert learned[-1]["policy"] < learned[0]["policy"]
@@ -139,11 +169,10 @@ def test_the_loop_learns_from_zero(tmp_path):
     assert "<svg" in (tmp_path / "report.html").read_text()
 
 
-def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path):
-    old, new = tmp_path / "old", tmp_path / "new"
-    assert train(old, *QUICK, *SHORT, "--set", "total_positions=1500").returncode == 0
+def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path, a_run):
+    old, new = a_run, tmp_path / "new"
     begin = [*QUICK, *SHORT, "--records", str(old / "records"), "--set", "learner.net.blocks=2"]
-    begin += ["--set", "pretrain_samples=3000", "--set", "total_positions=1000"]
+    begin += ["--set", "pretrain_samples=2000", "--set", "total_positions=500"]
     done = train(new, *begin)
     assert done.returncode == 0, done.stderr
     imported = [path.name for path in list_shards(new / "records") if "from" in path.name]
@@ -154,10 +183,10 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
         first["net_id"]
     }
     assert json.loads((new / "state.json").read_text())["pretrained"]
-    assert train(new, *begin, "--set", "total_positions=1500").returncode == 0, "and it goes on"
+    assert train(new, *begin, "--set", "total_positions=700").returncode == 0, "and it goes on"
     assert len(events(new, "export")) > 1
     deep = [*QUICK, *SHORT, "--records", str(old / "records"), "--weights", f"{old}=2", "--weights", str(new)]
-    deep += ["--device", "cpu", "--set", "learner.net.blocks=3", "--set", "total_positions=600"]
+    deep += ["--device", "cpu", "--set", "learner.net.blocks=3", "--set", "total_positions=300"]
     done = train(tmp_path / "deep", *deep)
     assert done.returncode == 0, done.stderr
     first_game = read_shard(list_shards(tmp_path / "deep" / "records")[len(imported)])[0]
@@ -167,11 +196,14 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
     assert "no shards" in train(tmp_path / "none", *QUICK, "--records", str(tmp_path)).stderr
 
 
-def test_same_seed_and_one_worker_repeat_every_game(tmp_path):
-    for name in ("a", "b"):
-        done = train(tmp_path / name, *QUICK, *SHORT, "--set", "total_positions=1800")
-        assert done.returncode == 0, done.stderr
-    first, second = (list_shards(tmp_path / name / "records") for name in ("a", "b"))
+def test_same_seed_and_one_worker_repeat_every_game(tmp_path, a_run):
+    """Also in a process of its own with a worker of its own."""
+    done = subprocess.run(
+        command(tmp_path, *QUICK, *SHORT, "--set", "total_positions=1000"),
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    first, second = (list_shards(folder / "records") for folder in (a_run, tmp_path))
     assert len(first) >= 3 and [p.name for p in first] == [p.name for p in second]
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
     assert len({net for path in first for net in {game.net_id for game in read_shard(path)}}) > 1
@@ -190,7 +222,7 @@ def test_a_killed_run_keeps_its_games_and_goes_on(tmp_path):
     cycle = json.loads((tmp_path / "state.json").read_text())["cycle"]
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    done = train(tmp_path, "--set", f"total_positions={600 * (cycle + 2)}")
+    done = train(tmp_path, "--set", f"total_positions={400 * (cycle + 2)}")
     assert done.returncode == 0, done.stderr
     assert "recovered" in done.stderr and "continuing at cycle" in done.stderr
     after = seeds(tmp_path)
@@ -202,7 +234,7 @@ def test_a_killed_run_keeps_its_games_and_goes_on(tmp_path):
 
 @pytest.mark.posix
 def test_ctrl_c_finishes_cleanly(tmp_path):
-    process = subprocess.Popen(command(tmp_path, *QUICK), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command(tmp_path, *QUICK, *SHORT), stderr=subprocess.PIPE, text=True)
     wait_for(lambda: (tmp_path / "log.jsonl").exists() and events(tmp_path, "learn"), process)
     process.send_signal(signal.SIGINT)
     _, text = process.communicate(timeout=60)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (
-    ".git", ".venv", "dist", "runs", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "*.log"
+    ".git", ".venv", "build", "dist", "runs", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "*.log"
 )
-"""What a copy does not need. What was built it does, so that only what a fault touches is built again."""
+"""What a copy does not need. The compiled modules beside their sources it does, so that only what a fault
+touches is built again."""
 
 
 class MutationError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -32,6 +33,11 @@ def test_every_compiled_module_of_the_engine_is_packed() -> None:
     assert "engine.search._tree" in ours
     assert set(contents.kernel_modules()) == ours
     assert ours <= set(contents.hidden_modules())
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "release").glob("*.py")), ids=lambda path: path.stem)
+def test_what_packs_and_checks_finds_all_that_it_imports(path: Path) -> None:
+    importlib.import_module(f"release.{path.stem}")
 
 
 def test_a_module_that_is_not_compiled_stops_the_build(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ searches for 60 s in the test of memory.
 from __future__ import annotations
 
 import os
+import statistics
+import sys
 import time
 
 import pytest
 
+from tests.protocol.process import Brain
 from tests.protocol.records import Terms
 from tests.protocol.referee import play_series
 from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_free
@@ -20,7 +23,10 @@ from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_f
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-READY_S = 0.8
+READY_TIMES = 4.0
+"""How often the time that the interpreter, numpy and onnxruntime take alone a brain may take to be ready
+(derived: 2.8 where it was measured; 2 s of a manager's 3 s where these alone take 0.5 s)."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 MEMORY_TOLD = 367_001_600
 MEMORY_BYTES = 300 << 20
 GROWTH_BYTES = 6 << 20
@@ -29,19 +35,33 @@ QUIET = cells("f6o15f15o6k3")
 """Stones far apart, so that nothing is decided and all of the time is used."""
 
 
+def first_line_s(brain: Brain) -> float:
+    """Return how long a process took to its first line; waiting for a core is left out."""
+    return brain.chunks[0][0] - brain.started_s - brain.queued_ms() / 1000
+
+
 def cold_start_s() -> float:
     with Talk(net=None) as talk:
         talk.ok("START 15")
-        elapsed_s = talk.brain.chunks[0][0] - talk.brain.started_s - talk.brain.queued_ms() / 1000
+        elapsed_s = first_line_s(talk.brain)
         talk.end()
         return elapsed_s
 
 
+def libraries_s() -> float:
+    """Return how long the same interpreter takes to load what it needs in any case."""
+    code = "import numpy, onnxruntime; print('OK', flush=True); input()"
+    with Brain([sys.executable, "-c", code], env=ONE_THREAD) as bare:
+        assert bare.read_line(60.0) is not None
+        return first_line_s(bare)
+
+
 def test_process_start_to_ok() -> None:
-    """The median start; waiting for a core is left out."""
-    times = sorted(cold_start_s() for _ in range(7))
-    print(f"start to OK: {times} s")
-    assert times[3] <= READY_S, times
+    """The median start, against what this machine needs for the libraries at the same time."""
+    pairs = [(cold_start_s(), libraries_s()) for _ in range(7)]
+    start_s, bare_s = (statistics.median(times) for times in zip(*pairs, strict=True))
+    print(f"start to OK: {start_s:.3f} s, of which the libraries alone {bare_s:.3f} s")
+    assert start_s <= READY_TIMES * bare_s, pairs
 
 
 @pytest.mark.parametrize("net", [None, "uniform"], ids=["default net", "no net"])

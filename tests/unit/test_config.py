@@ -139,6 +139,13 @@ def test_a_bad_search_parameter_stops_the_engine_before_it_plays(setting, messag
         engine.warm_up()
 
 
+@pytest.mark.parametrize("key", ["", "search.", "clock."])
+def test_a_message_about_a_long_name_stays_short(key):
+    with pytest.raises(ConfigError) as refused:
+        Engine(load_config(None, ["net=uniform", f"{key}{'A' * 4000}=1"])).warm_up()
+    assert f"{key}AAAAAA" in str(refused.value) and len(str(refused.value)) < 1000
+
+
 @pytest.mark.parametrize("value", ["9" * 4000, "-" + "9" * 4000, "x" * 4000])
 def test_a_message_about_a_long_value_stays_short(value):
     with pytest.raises(ConfigError) as refused:

@@ -1,4 +1,7 @@
-"""What README.md and docs/ point to is there: files, headings, modules, commands, options, make targets."""
+"""What README.md and docs/ point to is there: files, headings, modules, commands, make targets.
+
+`test_docs_commands.py` has the commands with their arguments.
+"""
 
 import importlib
 import importlib.util
@@ -54,22 +57,6 @@ def test_commands_exist(page):
             missing.append(module)
         if module == "engine" and word not in {"", *COMMANDS}:
             missing.append(f"{module} {word}")
-    assert not missing
-
-
-@pages
-def test_options_exist(page):
-    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    missing = []
-    for module, rest in re.findall(r"python -m ([\w.]+)([^`\n]*)", text):
-        if module in THIRD_PARTY:
-            continue
-        package = ROOT / module.partition(".")[0]
-        source = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
-        # What stands in quotes belongs to another program, and so does what follows a quote that ends here.
-        own = re.sub(r'"[^"]*"|#.*', "", rest).partition('"')[0]
-        named = set(re.findall(r"--[a-z][a-z0-9-]*", own)) - {"--help"}
-        missing += [f"{module} {name}" for name in sorted(named) if f'"{name}"' not in source]
     assert not missing
 
 

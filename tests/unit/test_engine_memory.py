@@ -29,17 +29,18 @@ def test_private_memory_is_known_and_sees_an_allocation():
 
 @pytest.mark.parametrize("limit_mib", [96, 160, 350] if os.environ.get("TENGEN_LONG") else [96])
 def test_a_search_stays_within_its_memory(limit_mib):
+    """The smallest limit is reached before 300,000 simulations; the others want the long run."""
     code = (
         "import sys\nfrom engine import Engine, EngineConfig, Rule, SearchLimits\n"
         "from engine.memory import private_bytes\n"
         "e = Engine(EngineConfig(net='hashed', seed=1, cache_mib=8)); e.new_game(20, 20, Rule.FREESTYLE)\n"
         "e.set_memory(int(sys.argv[1])); e.set_position([(190, 0), (211, 1)]); e.warm_up()\n"
-        "r = e.think(SearchLimits(max_nodes=2_000_000, turn_ms=20_000), e.clock.now_s())\n"
+        "r = e.think(SearchLimits(max_nodes=int(sys.argv[2]), turn_ms=20_000), e.clock.now_s())\n"
         "print(private_bytes(), r.simulations)\n"
     )
     limit = limit_mib << 20
     done = subprocess.run(
-        [sys.executable, "-c", code, str(limit)],
+        [sys.executable, "-c", code, str(limit), str(350_000 if limit_mib < 100 else 2_000_000)],
         capture_output=True, text=True, timeout=100, check=True, cwd=ROOT,
     )  # fmt: skip
     used, simulations = map(int, done.stdout.split())

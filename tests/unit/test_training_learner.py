@@ -1,6 +1,7 @@
 """The learner: overfits what is tiny, resumes exactly, keeps its bounds, survives damage."""
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from tests.unit.training_games import random_game
+from training.crew.bench import learner_speed
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import write_shard
 from training.learn import checkpoint
@@ -39,7 +41,7 @@ def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
 @pytest.mark.parametrize("bf16", [False, True])
 def test_overfits_a_tiny_set(tmp_path, bf16):
     config = replace(
-        CONFIG, bf16=bf16, batch=32, lr=5e-3, schedule="constant", ema=0.9, surprise=0.0, weight_decay=0.0,
+        CONFIG, bf16=bf16, batch=12, lr=5e-3, schedule="constant", ema=0.9, surprise=0.0, weight_decay=0.0,
         loss=LossConfig(root_mix=0.0),
     )  # fmt: skip
     learner = Learner(config, tmp_path, "cpu")
@@ -357,3 +359,14 @@ def test_averaged_weights_are_means_and_not_the_newest(tmp_path):
     for old, new, mean in zip(before, learner.model.parameters(), learner.averaged.parameters(), strict=True):
         torch.testing.assert_close(mean, 0.9 * old + 0.1 * new.detach(), atol=1e-6, rtol=1e-4)
     assert not same_weights(learner.model, learner.averaged)
+
+
+def test_the_bench_says_how_fast_the_learner_is(tmp_path):
+    learner_at(tmp_path, games=4)
+    config = LearnerConfig(net=NetConfig(kind="lines", blocks=1, channels=16), batch=8, window_min=10)
+    said = learner_speed(config, tmp_path, "cpu", 0.2)
+    found = re.fullmatch(
+        r"learner of lines-1x16: (\d+) samples/s in batches of 8 \((\d+) a CPU second, \d+ s\)", said
+    )
+    assert found and int(found[1]) >= 8 and int(found[2]) >= 8
+    assert not list(tmp_path.glob("checkpoints/*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from training.match import main
 from training.measure import balance
 from training.measure.brainproc import BrainLimits
 from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
-from training.measure.match import MatchConfig, run_match
+from training.measure.match import MatchConfig, MatchResult, run_match
 from training.measure.referee import play_game
 from training.play._rollouts import rollout_move
 from training.play.openings import OpeningError, random_opening, read_openings, turned
@@ -110,6 +111,16 @@ def test_pairs_share_an_opening_and_swap_colours():
     for i in range(0, 8, 2):
         assert games[i].points[:4] == games[i + 1].points[:4] and games[i].names == games[i + 1].names[::-1]
     assert len({tuple(game.points[:4]) for game in games}) == 4
+
+
+def test_wins_draws_and_losses_are_counted_from_the_first_player():
+    result = MatchResult()
+    won = play([0, 1, 2, 3, 4], [9, 10, 11, 12])
+    drawn = replace(won, winner=2)
+    for index, game in enumerate((won, won, drawn, drawn)):  # black wins, so the second one is lost
+        result.add(index, game)
+    assert (result.wins, result.draws, result.losses) == (1, 2, 1)
+    assert result.pairs == {0: [1.0, 0.0], 1: [0.5, 0.5]} and result.black_points == 3.0
 
 
 def test_rollouts_beat_random_and_take_a_five():

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from training import selfplay
-from training.run.plan import plan_run
+from training.run.plan import Plan, plan_run
 from training.settings.field import NOT_TUNED, about
 from training.settings.recipes import FOLDER, Recipe, earlier, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, store_config
@@ -193,6 +193,55 @@ def test_what_a_recipe_builds_on_is_made_first_and_once(tmp_path, chain):
     assert [plan.run_dir.name for plan in plan_run(chain, run)] == ["second", "run"]
     over(before / "second", elapsed_s=70.0, pretrained=True)
     assert [plan.run_dir.name for plan in plan_run(chain, run)] == ["run"]
+
+
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+def test_what_a_run_begins_with_is_not_lost_by_a_kill_before_its_first_checkpoint(
+    tmp_path, chain, monkeypatch, capsys
+):
+    begun_with = []
+
+    def killed(config, run_dir, stopped, display, weights, venue):
+        begun_with.append(weights)
+        raise Killed
+
+    monkeypatch.setattr("training.loop.Run", killed)
+    monkeypatch.setattr(selfplay.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(Plan, "checkpoints", lambda plan, report=print: dict(plan.weights))
+    run = ["--run-dir", str(tmp_path / "run"), "--device", "cpu"]
+    recipe = ["--config", str(chain.path)]
+    with pytest.raises(Killed):
+        selfplay.main([*run, *recipe])
+    assert begun_with == [{}], "the first run of the chain"
+    assert selfplay.main(run) == 2, "with the settings of another recipe"
+    assert "run.before has runs that a recipe builds on" in capsys.readouterr().err
+    for name in ("first", "second"):
+        over(tmp_path / "run.before" / name, positions=10, elapsed_s=70.0, pretrained=True)
+    second = {tmp_path / "run.before" / "second": 1.0}
+    for _ in range(2):
+        with pytest.raises(Killed):
+            selfplay.main([*run, *recipe])
+        assert begun_with.pop() == second
+        assert selfplay.main(run) == 2
+        assert "give --config as when it was started" in capsys.readouterr().err
+    checkpoint = tmp_path / "run" / "checkpoints" / "step-000000001.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"")
+    with pytest.raises(Killed):
+        selfplay.main(run)
+    assert begun_with.pop() == {}, "the checkpoint holds it"
+
+    elsewhere = [*run[:1], str(tmp_path / "other"), *run[2:], "--preset", "smoke"]
+    with pytest.raises(Killed):
+        selfplay.main([*elsewhere, "--weights", str(tmp_path / "run")])
+    assert selfplay.main(elsewhere) == 2
+    assert "give --weights as when it was started" in capsys.readouterr().err
+    with pytest.raises(Killed):
+        selfplay.main([*elsewhere, "--weights", str(tmp_path / "run")])
+    assert begun_with.pop() == {tmp_path / "run": 1.0}
 
 
 def test_a_run_with_a_checkpoint_needs_no_earlier_ones(tmp_path, chain):

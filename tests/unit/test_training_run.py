@@ -68,6 +68,14 @@ def test_wrong_settings_are_refused(text):
         make_config(preset("laptop").settings, [text])
 
 
+def test_a_message_about_a_long_name_stays_short():
+    for name in ("A" * 4000, "play." + "A" * 4000):
+        for make in (lambda: make_config({}, [f"{name}=1"]), lambda: make_config({name: 1})):  # noqa: B023
+            with pytest.raises(ConfigError) as refused:
+                make()
+            assert len(str(refused.value)) < 600
+
+
 def test_settings_are_stored_and_changed_later(tmp_path):
     path = tmp_path / "config.json"
     assert read_stored(path) is None
@@ -202,6 +210,9 @@ class FakeCrew:
 
     def arena(self, spec, stopped):
         return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
+
+    def figures(self):
+        return {}
 
 
 @pytest.mark.parametrize(("score", "best"), [(0.4, "c000001"), (0.9, "c000002")])

@@ -1,17 +1,18 @@
-"""Speed of self-play: positions and evaluations a second against the net alone."""
+"""Speed of self-play, positions and evaluations a second against the net alone, and of the learner."""
 
 from __future__ import annotations
 
 import dataclasses
 import random
 import tempfile
+import time
 from pathlib import Path
 
 from training.crew.cores import worker_count
 from training.crew.crew import Crew
 from training.play.evaluators import load_evaluator, save_weights
 from training.play.openings import opening_planes
-from training.settings.schema import NetConfig, RunConfig
+from training.settings.schema import LearnerConfig, NetConfig, RunConfig
 
 SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
 
@@ -40,8 +41,26 @@ def in_kernel(file: str) -> bool:
     return file.endswith(".onnx") and load_evaluator(file).judge is not None
 
 
+def learner_speed(config: LearnerConfig, run_dir: Path, device: str, seconds: float) -> str:
+    """Learn from the records of a folder, forget it, and return how fast that was as a line of text."""
+    from training.learn.learner import Learner
+
+    learner = Learner(config, run_dir, device, report=lambda line: None)
+    learner.refresh()
+    learner.step(2)  # the first batches find their memory
+    began, start_s, cpu_s = learner.samples, time.perf_counter(), time.process_time()
+    while time.perf_counter() - start_s < seconds:
+        learner.step()
+    took_s, used_s = time.perf_counter() - start_s, time.process_time() - cpu_s
+    samples, net = learner.samples - began, config.net
+    return (
+        f"learner of {net.kind}-{net.blocks}x{net.channels}: {samples / took_s:.0f} samples/s in batches of "
+        f"{config.batch} ({samples / used_s:.0f} a CPU second, {took_s:.0f} s)"
+    )
+
+
 def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
-    """Measure self-play with each net on 15x15 freestyle and print it; return 0.
+    """Measure self-play with each net on 15x15 freestyle, and learning from it, and print it; return 0.
 
     Args:
         config: its workers, games and search settings are used; every move gets a full search.
@@ -87,4 +106,5 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
                 + (f"; onnxruntime alone: {sum(a[0] for a in session):.0f} evaluations/s" if session else ""),
                 flush=True,
             )
+        print(learner_speed(config.learner, root, device, seconds), flush=True)
     return 0

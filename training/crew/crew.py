@@ -15,7 +15,7 @@ import numpy as np
 
 from training.crew.worker import worker_main
 from training.data.journal import recover_journal, shard_stem
-from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
 from training.settings.schema import Mix, PlayConfig
 
@@ -70,18 +70,21 @@ class Crew:
 
     def _start(self, index: int, life: int) -> Connection:
         """Start a worker's process and return our end of its pipe."""
-        entropy = [self._seed, index, life] if life else [self._seed, index]
-        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        options = {"index": index, "life": life, "seed": seed, **self._options}
         ours, theirs = self._context.Pipe()
+        arguments = (theirs, self._run_dir, self._worker_options(index, life))
         process = self._context.Process(
-            target=worker_main, args=(theirs, self._run_dir, options), name=f"self-play {index}", daemon=True
+            target=worker_main, args=arguments, name=f"self-play {index}", daemon=True
         )
         with _one_thread_each():
             process.start()
         theirs.close()
         self._processes[index] = process
         return ours
+
+    def _worker_options(self, index: int, life: int) -> dict[str, Any]:
+        entropy = [self._seed, index, life] if life else [self._seed, index]
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        return {"index": index, "life": life, "seed": seed, **self._options}
 
     def _give(self, index: int, order: tuple[Any, ...]) -> None:
         """Give a worker an order; one that has died since the last is started again."""
@@ -169,13 +172,7 @@ class Crew:
         for index, message in self._answers(stopped):
             if message[0] == "arena":
                 parts[index] = message[1]
-        whole = ArenaResult()
-        for index in sorted(parts):
-            whole.pairs += parts[index].pairs
-            whole.plies += parts[index].plies
-            whole.black_points += parts[index].black_points
-            whole.depth |= parts[index].depth
-        return whole
+        return joined(parts[index] for index in sorted(parts))
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""
@@ -239,6 +236,10 @@ class Crew:
                     self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
                     silent_s[index] = 0.0
                     self._processes[index].kill()  # its pipe closes, and the next look starts it again
+
+    def figures(self) -> dict[str, float]:
+        """Return nothing: all about local workers is counted."""
+        return {}
 
     def close(self) -> None:
         """Stop the workers; those that do not listen are killed."""

@@ -57,6 +57,13 @@ def _raw_speed(
 
 
 def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
+    """Begin a process that works; see `work`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    work(connection, run_dir, options)
+
+
+def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
     """Obey orders until told to stop or the pipe closes.
 
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
@@ -69,8 +76,6 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
         run_dir: of the run.
         options: index, life, seed, device, play (`PlayConfig`), games.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["OMP_NUM_THREADS"] = "1"
     try:
         _Worker(connection, run_dir, options).obey()
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -1,7 +1,8 @@
 """Journals: finished games that are not in a shard yet, kept so that a killed worker loses none of them.
 
-A journal is 8 bytes b"TNGJRNL2", then for each game 4 bytes of length, little endian, and a shard of that one
-game (`training.data.shards`), so reading one can do no more than reading a shard can.
+A journal is 8 bytes b"TNGJRNL2", then for each entry 4 bytes of length, little endian, and a shard
+(`training.data.shards`) of one game, or of those that arrived together from elsewhere; so reading one can do
+no more than reading a shard can.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from training.files.atomic import naming
 
 _MAGIC = b"TNGJRNL2"
 _LENGTH = struct.Struct("<I")
-_MAX_GAME = 1 << 20  # derived: 484 positions of 400 bytes, five times over
+MAX_ENTRY = 1 << 20
+"""Bytes of an entry (derived: a game of 484 positions of 400 bytes, five times over)."""
 
 
 class Journal:
@@ -26,19 +28,32 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = open(path, "ab")  # noqa: SIM115
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115
 
     def add(self, game: SelfPlayRecord) -> None:
         """Append a game; it survives the process from here on.
 
         Raises:
-            OSError: disk full; it names the file.
+            OSError: see `append`.
         """
-        data = encode([game], preset=0)
-        start = b"" if self._file.tell() else _MAGIC
+        self.append(encode([game], preset=0))
+
+    def append(self, data: bytes) -> None:
+        """Append the bytes of a shard of at most `MAX_ENTRY` bytes; see `add`.
+
+        Raises:
+            OSError: disk full; it names the file, which ends behind the entry before.
+        """
+        end = self._file.tell()
+        left = memoryview((b"" if end else _MAGIC) + _LENGTH.pack(len(data)) + data)
         with naming(self._path):
-            self._file.write(start + _LENGTH.pack(len(data)) + data)
-            self._file.flush()
+            try:
+                while left:
+                    left = left[self._file.write(left) :]
+            except OSError:
+                self._file.truncate(end)
+                self._file.seek(end)
+                raise
 
     def close(self) -> None:
         """Close and remove the file; its games stand in a shard now."""
@@ -63,7 +78,7 @@ def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[S
             return games
         while len(head := f.read(_LENGTH.size)) == _LENGTH.size:
             (size,) = _LENGTH.unpack(head)
-            if size > _MAX_GAME:
+            if size > MAX_ENTRY:
                 on_damage(RecordError(f"{path}: damaged behind {len(games)} games"))
                 break
             data = f.read(size)

@@ -24,7 +24,8 @@ from engine.encoding import N_PLANES
 from engine.evaluator.lines import WEIGHT_PREFIX
 from training.export.quantise import LineLevels, Quantisation, as_numpy
 from training.net.line_stem import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
-from training.net.network import REFERENCE_AREA, Network
+from training.net.network import Network
+from training.net.trunk import REFERENCE_AREA
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
 IR_VERSION = 10

@@ -254,12 +254,11 @@ def round_product(weight: Array, bias: Array, values: Array) -> Levels:
     # What the cut of the tails takes away on average, the bias gives back.
     bias = bias + (weight * (values.mean(axis=0) - levels.mean(axis=0) * unit)).sum(axis=1)
     inputs = np.hstack([levels, np.ones((len(levels), 1))])
+    moments = inputs.T @ inputs
     scale = np.maximum(lane_load(scaled) / LOAD, np.abs(scaled).max(axis=1) / ACTIVATION_LEVELS)
     scale = np.maximum(scale, 1e-9)
     while True:
-        rounded = round_convolution(
-            scaled[:, :, None, None], bias, inputs.T @ inputs, ACTIVATION_LEVELS, scale
-        )
+        rounded = round_convolution(scaled[:, :, None, None], bias, moments, ACTIVATION_LEVELS, scale)
         whole = rounded.levels[:, :, 0, 0]
         load = lane_load(whole.astype(np.float64))
         if (load <= LOAD).all():

@@ -23,6 +23,7 @@ from training.data.window import Batch, Window
 from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
+from training.net import trunk
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
@@ -88,11 +89,21 @@ class Learner:
         self.batches = self.samples = self.spent = 0
         self.progress: float | None = None
         self._report = report
-        self._bf16 = computes_in_bf16(self.device) if config.bf16 is None else config.bf16
+        self._bf16 = self._prefers_bf16() if config.bf16 is None else config.bf16
         self._rng = np.random.default_rng(config.seed)
         self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
         self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
         self._kl = 0.0
+
+    def _prefers_bf16(self) -> bool:
+        """Return whether bfloat16 is the faster way to learn: not where a net's own passes are at hand."""
+        fused = self.device.type == "cpu" and trunk.able(self.config.net)
+        return not fused and computes_in_bf16(self.device)
+
+    @property
+    def computes_in(self) -> torch.dtype:
+        """What the net computes in while it learns."""
+        return torch.bfloat16 if self._bf16 else torch.float32
 
     @property
     def records_dir(self) -> Path:

@@ -7,7 +7,7 @@ the hand-made evaluators, `random`, or `rollouts:N`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +75,17 @@ class ArenaResult:
     black_points: float = 0.0
     depth: dict[str, float] = field(default_factory=dict)
     """Mean depth of simulations, in plies, of each player that searches."""
+
+
+def joined(parts: Iterable[ArenaResult]) -> ArenaResult:
+    """Return the result of a match from those of its parts, in their order."""
+    whole = ArenaResult()
+    for part in parts:
+        whole.pairs += part.pairs
+        whole.plies += part.plies
+        whole.black_points += part.black_points
+        whole.depth |= part.depth
+    return whole
 
 
 class _Searching:

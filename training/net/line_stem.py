@@ -127,9 +127,11 @@ class LineStem(nn.Module):
         scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
         return scale, self.norm.bias - mean * scale + self.planes.bias
 
-    def forward(self, planes: Tensor) -> Tensor:
-        """Return float [B, D, H, W] of planes float [B, C, H, W]."""
-        batch, _, height, width = planes.shape
+    def table_of(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the table's rows that a batch needs, float [K, D], and the place of each line in it.
+
+        The places are int64 [B, H, W, 4].
+        """
         rows = self.rows(planes)
         left, right = rows // SIDES, rows % SIDES
         pair = torch.minimum(left, right) * SIDES + torch.maximum(left, right)
@@ -138,7 +140,12 @@ class LineStem(nn.Module):
         seen[pair.flatten()] = True
         place = seen.cumsum(0) - 1
         unique = seen.nonzero()[:, 0]
-        table = self.table(unique // SIDES, unique % SIDES)
-        lines = F.embedding_bag(place[pair].view(-1, len(DIRECTIONS)), table.float(), mode="sum")
+        return self.table(unique // SIDES, unique % SIDES).float(), place[pair]
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Return float [B, D, H, W] of planes float [B, C, H, W]."""
+        batch, _, height, width = planes.shape
+        table, place = self.table_of(planes)
+        lines = F.embedding_bag(place.view(-1, len(DIRECTIONS)), table, mode="sum")
         lines = lines.view(batch, height, width, -1).permute(0, 3, 1, 2)
         return F.relu(self.norm(lines) + self.planes(planes))

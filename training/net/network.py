@@ -18,10 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine.encoding import N_PLANES
+from training.net import trunk
 from training.net.line_stem import LineStem
 from training.settings.schema import NetConfig
-
-REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean is 0
 
 
 class Heads(NamedTuple):
@@ -42,9 +41,7 @@ class NormConv(nn.Module):
 
     def __init__(self, channels: int, gain: float, kernel: int = 3, groups: int = 1) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(
-            channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False
-        )
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
         # tuned: statistics of about the last 50 batches, so that several board sizes are in them
         self.norm = nn.BatchNorm2d(channels, momentum=0.02)
         nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
@@ -77,7 +74,7 @@ def pool(x: Tensor, mask: Tensor | None) -> Tensor:
     else:
         area = mask.float().sum(dim=(2, 3))
     mean = x.sum(dim=(2, 3)) / area
-    return torch.cat([mean, mean * (area / REFERENCE_AREA - 1), x.amax(dim=(2, 3))], dim=1)
+    return torch.cat([mean, mean * (area / trunk.REFERENCE_AREA - 1), x.amax(dim=(2, 3))], dim=1)
 
 
 class Block(nn.Module):
@@ -122,6 +119,7 @@ class Network(nn.Module):
         self.value_in = nn.Conv2d(c, config.value_channels, 1)
         self.value_hidden = nn.Linear(3 * config.value_channels, config.value_hidden)
         self.value_out = nn.Linear(config.value_hidden, 3)
+        self.spare = trunk.Spare()
         if isinstance(self.stem, nn.Conv2d):
             # Few of the input planes are non-zero anywhere, so the usual fan-in would start too quiet.
             nn.init.normal_(self.stem.weight, std=2.0 / math.sqrt(5 * 25))
@@ -143,6 +141,14 @@ class Network(nn.Module):
         """The residual blocks, in the order that a position passes them."""
         return [block for block in self.blocks if isinstance(block, Block)]
 
+    def learns_fused(self, planes: Tensor) -> bool:
+        """Return whether this is a training step of a line net that the passes of `training.net.trunk` do."""
+        if not self.training or not torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+            return False
+        if planes.device.type != "cpu" or planes.dtype != torch.float32 or planes.requires_grad:
+            return False
+        return trunk.able(self.config)
+
     def forward(self, planes: Tensor, mask: Tensor | None = None) -> Heads:
         """Judge a batch.
 
@@ -160,6 +166,10 @@ class Network(nn.Module):
         """
         if mask is not None and self.training:
             raise ValueError("training takes batches of one board size; masks are for eval mode")
+        if mask is None and self.learns_fused(planes):
+            policies, pooled = trunk.learn(self, planes)
+            wdl = self.value_out(F.relu(self.value_hidden(pooled)))
+            return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
         if mask is not None:
             mask = mask.to(x.dtype)

@@ -31,13 +31,13 @@ class GameGroup:
         net_id: Callable[[], str],
     ) -> None:
         self.counters = Counters()
-        rng = np.random.Generator(np.random.PCG64(seed))
+        self.reseed(seed)
         chances = np.array([weight for _, weight in rules], float)
         chances /= chances.sum()
         codes = np.array([rule for rule, _ in rules])
 
         def next_game() -> tuple[int, int]:
-            return int(rng.integers(2**63)), int(rng.choice(codes, p=chances))
+            return int(self._rng.integers(2**63)), int(self._rng.choice(codes, p=chances))
 
         solver = Solver(SOLVER_TABLE_LOG2)
         self.games = [
@@ -45,6 +45,10 @@ class GameGroup:
             for _ in range(games)
         ]
         self._batch = LeafBatch(games, *size)
+
+    def reseed(self, seed: int) -> None:
+        """Draw the games that begin from here on from another seed."""
+        self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def step(self, evaluator: Evaluator) -> None:
         """Do one simulation (at least) in every game."""
@@ -73,6 +77,12 @@ class GameGroups:
         """Change the net; games in flight go on with it."""
         self._evaluator = evaluator
 
+    def reseed(self, seed: int) -> None:
+        """Draw the games that begin from here on from another seed; those in flight go on."""
+        self._seed, self._generation = seed, 0
+        for group in self._groups.values():
+            group.reseed(self._next_seed())
+
     def play(self, mix: Mix, positions: int, stop: Callable[[], bool]) -> Counters:
         """Play until so many positions were searched, or `stop`; return what was done.
 
@@ -100,8 +110,7 @@ class GameGroups:
     def _group(self, size: tuple[int, int], rules: tuple[tuple[int, float], ...]) -> GameGroup:
         key = (size, rules)
         if key not in self._groups:
-            self._generation += 1
-            seed = int(np.random.SeedSequence([self._seed, self._generation]).generate_state(1, np.uint64)[0])
+            seed = self._next_seed()
             self._groups[key] = GameGroup(
                 self._config,
                 size,
@@ -112,6 +121,10 @@ class GameGroups:
                 self._net_id,
             )
         return self._groups[key]
+
+    def _next_seed(self) -> int:
+        self._generation += 1
+        return int(np.random.SeedSequence([self._seed, self._generation]).generate_state(1, np.uint64)[0])
 
     def _net_id(self) -> str:
         assert self._evaluator

@@ -10,8 +10,8 @@ from typing import TextIO
 class Display:
     """A live line on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, stream: TextIO = sys.stderr, every_s: float = 15.0) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None, every_s: float = 15.0) -> None:
+        self._stream = stream = stream or sys.stderr
         self._live = stream.isatty()
         self._every_s = 0.3 if self._live else every_s
         self._next_s = 0.0

@@ -9,13 +9,10 @@ from pathlib import Path
 from training.data.imports import import_shards
 from training.learn.checkpoint import list_checkpoints, newest_good
 from training.run.state import is_over, read_state
-from training.settings.recipes import Recipe, earlier
+from training.settings.recipes import BEFORE, Recipe, earlier
 from training.settings.resolve import make_config, read_stored
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
-
-BEFORE = ".before"
-"""Behind the name of a run directory: the folder of the runs that its recipe builds on."""
 
 
 @dataclass(frozen=True, slots=True)

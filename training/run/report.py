@@ -138,7 +138,10 @@ def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
 
 def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
     keys = ("positions_per_s",)
+    stale = [_curve(events, clock, "play", k) for k in ("staleness", "staleness_most")]
+    far = [curve_chart("Age of the nets that played on a cluster, in newer nets", "hours", stale)]
     return [
+        *(far if stale[0].points else []),
         curve_chart(
             "Self-play, positions a second", "hours", [_curve(events, clock, "play", k) for k in keys]
         ),

@@ -17,6 +17,8 @@ from training.settings.values import ConfigError, from_mapping, weighted
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
 """Of the presets, one file each."""
+BEFORE = ".before"
+"""Behind the name of a run directory: the folder of the runs that its recipe builds on."""
 
 
 @dataclass(frozen=True, slots=True)

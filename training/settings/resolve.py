@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from engine.encoding import FEATURE_VERSION
+from engine.ranges import shown
 from training.files.atomic import write_atomically
-from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded
+from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded, read_table
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
 
 _SOURCE = re.compile(r"[\w][\w. +-]{0,200}")
 """What a run was started with: the name of a preset or of a recipe's file, in no folder."""
+_OPTIONS = re.compile(r"[a-z -]{0,40}")
+"""What `start` may hold: it is shown, and the file may come from elsewhere."""
 
 
 def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
@@ -47,7 +50,7 @@ def _put(mapping: dict[str, Any], key: str, text: str) -> None:
     for i, name in enumerate(names):
         known = {f.name for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
         if name not in known:
-            raise ConfigError(f"unknown setting {key!r}; known here: {', '.join(sorted(known))}")
+            raise ConfigError(f"unknown setting {shown(key)!r}; known here: {', '.join(sorted(known))}")
         kind = typing.get_type_hints(kind)[name]
         if i + 1 < len(names):
             mapping = mapping.setdefault(name, {})
@@ -76,9 +79,19 @@ def _parse(kind: Any, text: str, key: str) -> Any:
     return text
 
 
-def store_config(path: Path, preset: str, config: RunConfig) -> None:
-    """Write the resolved settings of a run and the name of what it was started with."""
+def store_config(path: Path, preset: str, config: RunConfig, start: str = "") -> None:
+    """Write the resolved settings of a run and the name of what it was started with.
+
+    Args:
+        path: of the file.
+        preset: name of the preset, or of the recipe's file.
+        config: the settings.
+        start: options that name what the run begins with from other runs; they are needed again until its
+            first checkpoint holds that.
+    """
     data = {"preset": preset, "feature_version": FEATURE_VERSION, "config": to_mapping(config)}
+    if start:
+        data["start"] = start
     write_atomically(path, json.dumps(data, indent=1).encode())
 
 
@@ -95,6 +108,19 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any]] | None:
     except ForeignFileError as error:
         raise ConfigError(str(error)) from error
     return parse_stored(data, path)
+
+
+def read_start(path: Path) -> str:
+    """Return the options that named what a run begins with from other runs; empty: nothing, or no such run.
+
+    Raises:
+        ForeignFileError: the file is damaged.
+    """
+    try:
+        start = str(read_table(path).get("start", ""))
+    except FileNotFoundError:
+        return ""
+    return start if _OPTIONS.fullmatch(start) else "--config"
 
 
 def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:

@@ -37,9 +37,7 @@ class NetConfig:
         "blocks",
     )  # fmt: skip
     channels: int = setting(64, "of the trunk", _NETWORK, "channels")
-    line_hidden: int = setting(
-        128, "hidden units of the dense net that fills the table of a line net", _NETWORK, "units"
-    )
+    line_hidden: int = setting(128, "hidden units of what fills the table of a line net", _NETWORK, "units")
     pool_block: int | None = setting(
         None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
         "blocks from the first",
@@ -314,20 +312,18 @@ class RunConfig:
     """Everything that decides a run."""
 
     seed: int = setting(1, "of all games, those of measurements too", _LOOP, "any whole number")
-    minutes: float = setting(
-        60.0, "length of the run, resumed parts together; 0: until stopped", _LOOP, "minutes"
-    )
+    minutes: float = setting(60.0, "of the run, resumed parts together; 0: until stopped", _LOOP, "minutes")
     device: str = setting("auto", "`auto`, `cpu` or `cuda`, of self-play and learner", _LOOP)
     workers: int = setting(
         0, "self-play processes; 0: one a core; with a GPU one for two cores, at least four", "crew/cores.py",
         "processes",
     )  # fmt: skip
-    games: int = setting(32, "in flight of each board size in each worker", _LOOP, "games")
+    games: int = setting(32, "in flight of each board size in each worker", "crew/players.py", "games")
     worker_silence_s: float = setting(
         120.0,
         "a worker that says nothing for so long is killed and started again; workers speak once a second, "
         "unless one step of their games takes longer; 0: never",
-        _LOOP, "seconds", "derived: ten times the start of torch on a busy machine of two cores",
+        "crew/players.py", "seconds", "derived: ten times the start of torch on a busy machine of two cores",
     )  # fmt: skip
     precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
     sizes: tuple[str, ...] = setting(
@@ -346,6 +342,10 @@ class RunConfig:
     cycle_positions: int = setting(
         8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
     )
+    ahead_cycles: float = setting(
+        1.0, "players of `--ray` are at most so far ahead of learning: a bound of the age of their nets",
+        "cluster/players.py", "cycles", "derived: nobody waits while learning takes less than a cycle",
+    )  # fmt: skip
     self_play_net: str = setting(
         "latest", "`latest` plays with every export, `best` only with promoted ones", _LOOP
     )
@@ -374,8 +374,8 @@ class RunConfig:
             raise ConfigError(f"self_play_net must be latest or best, not {self.self_play_net!r}")
         if not 0 <= self.workers <= _MOST_WORKERS or not 1 <= self.games <= _MOST_GAMES:
             raise ConfigError(f"workers or games out of range (most: {_MOST_WORKERS}, {_MOST_GAMES})")
-        if self.cycle_positions < 1 or self.minutes < 0:
-            raise ConfigError("cycle_positions or minutes out of range")
+        if self.cycle_positions < 1 or self.minutes < 0 or not 0 <= self.ahead_cycles <= 100:
+            raise ConfigError("cycle_positions, minutes or ahead_cycles out of range")
         if self.worker_silence_s and self.worker_silence_s < 5:
             raise ConfigError("worker_silence_s must be 0 or at least 5: workers speak once a second")
         if self.pretrain_samples < 0 or self.total_positions < 0:

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from engine.ranges import shown
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 from training.settings.field import about
@@ -93,7 +94,7 @@ def from_mapping(kind: type[T], mapping: Mapping[str, Any], where: str = "") -> 
     for name, value in mapping.items():
         path = f"{where}{name}"
         if name not in known:
-            raise ConfigError(f"unknown setting {path!r}; known here: {', '.join(sorted(known))}")
+            raise ConfigError(f"unknown setting {shown(path)!r}; known here: {', '.join(sorted(known))}")
         hint = hints[name]
         if dataclasses.is_dataclass(hint):
             if not isinstance(value, Mapping):

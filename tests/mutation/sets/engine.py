@@ -75,7 +75,7 @@ MUTATIONS = (
         "engine/engine.py",
         "        self._resources.set_memory(max_bytes)\n",
         "",
-        ENGINE,
+        pytest("tests/unit/test_engine_memory.py"),
     ),
     Mutation(
         "position: taking a stone back gives the turn to the other colour",

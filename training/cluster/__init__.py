@@ -1,0 +1,1 @@
+"""Self-play on many machines, by Ray: the only place that imports ray."""

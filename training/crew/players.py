@@ -1,0 +1,88 @@
+"""The seam between a run and whoever plays for it: processes of this machine, or those of many.
+
+The loop asks for positions, for matches, for an end, and for nothing else. `Here` is the machine that the run
+is on; `training.cluster` is the other implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from training.crew.crew import Crew
+from training.measure.arena import ArenaResult, ArenaSpec
+from training.play.game import Counters
+from training.settings.schema import Mix, RunConfig
+
+
+class Players(Protocol):
+    """Play what a run orders; finished games lie in its `records` when `play` returns."""
+
+    def play(
+        self,
+        cycle: int,
+        net: str,
+        mix: Mix,
+        positions: int,
+        on_progress: Callable[[int, int], None],
+        stopped: Callable[[], bool],
+    ) -> tuple[Counters, float, float]:
+        """See `Crew.play`."""
+
+    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+        """Play a match and return its whole result; with `stopped` it is cut short."""
+
+    def figures(self) -> dict[str, float]:
+        """Return what is to be logged about the last `play`, besides what it counted."""
+
+    def close(self) -> None:
+        """End whatever plays; finished games are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What players are told when a run takes them on.
+
+    Attributes:
+        run_dir: of the run; `records` exists.
+        config: of the run.
+        seed: of all games; each player derives its own.
+        device: "cpu" or "cuda", for the nets of self-play.
+        workers: processes that this machine would start.
+        report: gets a line about whatever goes wrong and is mended.
+    """
+
+    run_dir: Path
+    config: RunConfig
+    seed: int
+    device: str
+    workers: int
+    report: Callable[[str], None]
+
+
+class Venue(Protocol):
+    """Where games are played."""
+
+    def device(self, learner: str) -> str:
+        """Return the device that nets play on, for a learner on this one."""
+
+    def open(self, terms: Terms) -> Players:
+        """Take players on."""
+
+
+class Here:
+    """The machine of the run: worker processes, fed from its own disk."""
+
+    def device(self, learner: str) -> str:
+        """Return the learner's device."""
+        return learner
+
+    def open(self, terms: Terms) -> Players:
+        """Start the processes."""
+        config = terms.config
+        return Crew(
+            terms.workers, terms.run_dir, config.play, config.games, terms.seed, terms.device, terms.report,
+            config.worker_silence_s,
+        )  # fmt: skip

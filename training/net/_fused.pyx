@@ -1,0 +1,358 @@
+# cython: language_level=3
+"""The passes of a line net's trunk while it learns: see the stub file for the contract."""
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+cdef extern from "fused.h" nogil:
+    int FUSED_STEP
+    int FUSED_WIDEST
+    int FUSED_BUILT
+    int FUSED_TILE
+    int tengen_have_vectors()
+    size_t fused_room(int height, int width, int c)
+    void fused_depthwise(const float* x, int height, int width, int c, const float* w, float* out,
+                         float* mean, float* square, float* room)
+    void fused_pointwise(const float* u, int hw, int c, const float* scale, const float* shift, const float* w,
+                         float* v, float* mean, float* square, float* room)
+    void fused_residual(const float* x, const float* v, int hw, int c, const float* scale, const float* shift,
+                        float* out)
+    void fused_lines(const float* table, const int32_t* rows, int hw, int c, float* out, float* mean,
+                     float* square)
+    void fused_stem(const float* lines, const float* planes, int n_planes, int hw, int c, const float* scale,
+                    const float* shift, const float* w, float* out)
+    void fused_heads(const float* x, int hw, int c, const float* w, const float* bias, const float* v, int np, int nv,
+                     float* hidden, float* logits, float* sum, float* top)
+    void fused_heads_back(const float* dlogits, const float* every, const float* at_top, const float* top,
+                          const float* hidden, const float* x, const float* z, const float* mean, int hw, int c,
+                          const float* w, const float* v, int np, int nv, float* g, float* sum, float* along,
+                          float* dw, float* dbias, float* dv, float* room)
+    void fused_pointwise_back(const float* g, const float* v, const float* slope, const float* tilt,
+                              const float* level, const float* u, const float* scale, const float* shift,
+                              const float* mean, const float* w, int hw, int c, float* dy, float* sum, float* along,
+                              float* dw, float* room)
+    void fused_depthwise_back(const float* dy, const float* u, const float* slope, const float* tilt,
+                              const float* level, const float* x, const float* w, const float* z, const float* mean,
+                              int height, int width, int c, float* g, float* dw, float* sum, float* along,
+                              float* room)
+    void fused_pool(const float* x, int hw, int c, float* sum, float* top)
+    void fused_pool_back(const float* x, const float* top, const float* every, const float* at_top, int hw, int c,
+                         float* g)
+    void fused_stem_back(const float* g, const float* lines, const float* slope, const float* tilt,
+                         const float* level, const int32_t* rows, const float* planes, int n_planes, int hw, int c,
+                         float* dtable, float* dw)
+    void fused_add(const float* part, size_t n, double* total)
+
+
+def able(int channels):
+    return bool(FUSED_BUILT and tengen_have_vectors()) and 0 < channels <= FUSED_WIDEST and channels % FUSED_STEP == 0
+
+
+cdef struct Shape:
+    int batch
+    int height
+    int width
+    int hw
+    int c
+    size_t cells    # numbers of one position
+
+
+cdef Shape shape_of(const float[:, :, :, ::1] x) except *:
+    """Return the shape of cells [B, H, W, C] that the passes take."""
+    cdef Shape s
+    s.batch, s.height, s.width, s.c = <int>x.shape[0], <int>x.shape[1], <int>x.shape[2], <int>x.shape[3]
+    s.hw = s.height * s.width
+    s.cells = <size_t>s.hw * s.c
+    if not able(s.c):
+        raise ValueError(f"{s.c} channels, or this processor, are not for the fused passes")
+    if s.batch < 1 or s.hw < 1:
+        raise ValueError("a batch holds at least one cell")
+    return s
+
+
+cdef int same(const Shape* s, const float[:, :, :, ::1] x) except -1:
+    if x.shape[0] != s.batch or x.shape[1] != s.height or x.shape[2] != s.width or x.shape[3] != s.c:
+        raise ValueError("cells of another shape")
+    return 0
+
+
+cdef int vector(const Shape* s, const float[::1] x) except -1:
+    if x.shape[0] != s.c:
+        raise ValueError("a vector of another number of channels")
+    return 0
+
+
+cdef int matrix(const float[:, ::1] x, Py_ssize_t rows, Py_ssize_t columns) except -1:
+    if x.shape[0] != rows or x.shape[1] != columns:
+        raise ValueError(f"a matrix [{x.shape[0]}, {x.shape[1]}] instead of [{rows}, {columns}]")
+    return 0
+
+
+cdef int sums(const Shape* s, const float[:, :, ::1] x, int n) except -1:
+    if x.shape[0] != n or x.shape[1] != s.batch or x.shape[2] != s.c:
+        raise ValueError("sums of another shape")
+    return 0
+
+
+cdef float* room_for(const Shape* s, size_t more) except NULL:
+    """Return room for the passes and `more` numbers behind it; the caller frees it."""
+    cdef float* room = <float*>malloc((fused_room(s.height, s.width, s.c) + more) * sizeof(float))
+    if room == NULL:
+        raise MemoryError("no memory for a position")
+    return room
+
+
+def depthwise(const float[:, :, :, ::1] x, const float[:, ::1] w, float[:, :, :, ::1] out,
+              float[:, :, ::1] found):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    same(&s, out)
+    matrix(w, 9, s.c)
+    sums(&s, found, 2)
+    cdef float* room = room_for(&s, 0)
+    with nogil:
+        for b in range(s.batch):
+            fused_depthwise(&x[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &out[b, 0, 0, 0],
+                            &found[0, b, 0], &found[1, b, 0], room)
+    free(room)
+
+
+def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:, ::1] shift, const float[:, ::1] w,
+              float[:, :, :, ::1] v, float[:, :, ::1] found):
+    cdef Shape s = shape_of(u)
+    cdef Py_ssize_t b
+    same(&s, v)
+    matrix(w, s.c, s.c)
+    matrix(shift, s.batch, s.c)
+    vector(&s, scale)
+    sums(&s, found, 2)
+    cdef float* room = room_for(&s, 0)
+    with nogil:
+        for b in range(s.batch):
+            fused_pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
+                            &v[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], room)
+    free(room)
+
+
+def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const float[::1] scale,
+             const float[::1] shift, float[:, :, :, ::1] out):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    same(&s, v)
+    same(&s, out)
+    vector(&s, scale)
+    vector(&s, shift)
+    with nogil:
+        for b in range(s.batch):
+            fused_residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
+
+
+cdef int stem_inputs(const Shape* s, const float[:, ::1] table, const int32_t[:, :, ::1] rows,
+                     const float[:, :, :, ::1] planes) except -1:
+    cdef Py_ssize_t i
+    cdef const int32_t* p
+    if rows.shape[0] != s.batch or rows.shape[1] != s.hw or rows.shape[2] != 4:
+        raise ValueError("rows of another shape")
+    if table.shape[1] != s.c:
+        raise ValueError("a table of another number of channels")
+    if planes.shape[0] != s.batch or planes.shape[2] != s.height or planes.shape[3] != s.width:
+        raise ValueError("planes of another shape")
+    p = &rows[0, 0, 0]
+    for i in range(<Py_ssize_t>s.batch * s.hw * 4):
+        if p[i] < 0 or p[i] >= table.shape[0]:
+            raise ValueError("a row that the table does not have")
+    return 0
+
+
+def lines(const float[:, ::1] table, const int32_t[:, :, ::1] rows, const float[:, :, :, ::1] planes,
+          float[:, :, :, ::1] out, float[:, :, ::1] found):
+    cdef Shape s = shape_of(out)
+    cdef Py_ssize_t b
+    stem_inputs(&s, table, rows, planes)
+    sums(&s, found, 2)
+    with nogil:
+        for b in range(s.batch):
+            fused_lines(&table[0, 0], &rows[b, 0, 0], s.hw, s.c, &out[b, 0, 0, 0], &found[0, b, 0],
+                        &found[1, b, 0])
+
+
+def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, const float[::1] scale,
+         const float[::1] shift, const float[:, ::1] w, float[:, :, :, ::1] out):
+    cdef Shape s = shape_of(summed)
+    cdef Py_ssize_t b
+    same(&s, out)
+    matrix(w, planes.shape[1], s.c)
+    vector(&s, scale)
+    vector(&s, shift)
+    if planes.shape[0] != s.batch or planes.shape[2] != s.height or planes.shape[3] != s.width:
+        raise ValueError("planes of another shape")
+    with nogil:
+        for b in range(s.batch):
+            fused_stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
+                       &shift[0], &w[0, 0], &out[b, 0, 0, 0])
+
+
+cdef int heads_fit(const Shape* s, const float[:, ::1] v, const float[:, :, :, ::1] hidden,
+                   const float[:, :, ::1] logits, const float[:, ::1] top) except -1:
+    """Refuse arrays of the heads that do not fit; v is [3, np]."""
+    matrix(v, 3, v.shape[1])
+    matrix(top, s.batch, top.shape[1])
+    if not able(v.shape[1]) or not able(top.shape[1]):
+        raise ValueError("heads with other numbers of channels")
+    if hidden.shape[0] != s.batch or hidden.shape[1] != s.height or hidden.shape[2] != s.width:
+        raise ValueError("cells of another shape")
+    if hidden.shape[3] != v.shape[1] + top.shape[1]:
+        raise ValueError("hidden cells of another number of channels")
+    if logits.shape[0] != s.batch or logits.shape[1] != 3 or logits.shape[2] != s.hw:
+        raise ValueError("logits of another shape")
+    return 0
+
+
+def heads(const float[:, :, :, ::1] x, const float[:, ::1] w, const float[::1] bias, const float[:, ::1] v,
+          float[:, :, :, ::1] hidden, float[:, :, ::1] logits, float[:, :, ::1] found):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    cdef int np = <int>v.shape[1], nv = <int>found.shape[2]
+    if found.shape[0] != 2:
+        raise ValueError("sums of another shape")
+    heads_fit(&s, v, hidden, logits, found[1])
+    matrix(w, s.c, np + nv)
+    if bias.shape[0] != np + nv:
+        raise ValueError("a bias of another number of channels")
+    with nogil:
+        for b in range(s.batch):
+            fused_heads(&x[b, 0, 0, 0], s.hw, s.c, &w[0, 0], &bias[0], &v[0, 0], np, nv, &hidden[b, 0, 0, 0],
+                        &logits[b, 0, 0], &found[0, b, 0], &found[1, b, 0])
+
+
+def heads_back(const float[:, :, ::1] dlogits, const float[:, ::1] every, const float[:, ::1] at_top,
+               const float[:, ::1] top, const float[:, :, :, ::1] hidden, const float[:, :, :, ::1] x,
+               const float[:, :, :, ::1] z, const float[::1] mean, const float[:, ::1] w, const float[:, ::1] v,
+               float[:, :, :, ::1] g, float[:, :, ::1] found, double[::1] dw):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    cdef int np = <int>v.shape[1], nv = <int>top.shape[1]
+    cdef int h = np + nv
+    cdef size_t n = <size_t>h * s.c + h + 3 * <size_t>np
+    heads_fit(&s, v, hidden, dlogits, top)
+    matrix(every, s.batch, nv)
+    matrix(at_top, s.batch, nv)
+    matrix(w, h, s.c)
+    same(&s, z)
+    same(&s, g)
+    vector(&s, mean)
+    sums(&s, found, 2)
+    if dw.shape[0] != <Py_ssize_t>n:
+        raise ValueError("a gradient of another shape")
+    cdef float* part = room_for(&s, n + nv + FUSED_TILE * <size_t>h)
+    cdef float* room = part + n
+    with nogil:
+        for b in range(s.batch):
+            memset(part, 0, n * sizeof(float))
+            fused_heads_back(&dlogits[b, 0, 0], &every[b, 0], &at_top[b, 0], &top[b, 0], &hidden[b, 0, 0, 0],
+                             &x[b, 0, 0, 0], &z[b, 0, 0, 0], &mean[0], s.hw, s.c, &w[0, 0], &v[0, 0], np, nv,
+                             &g[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, part + h * s.c,
+                             part + h * s.c + h, room)
+            fused_add(part, n, &dw[0])
+    free(part)
+
+
+def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, const float[:, ::1] back,
+                   const float[:, :, :, ::1] u, const float[::1] scale, const float[:, ::1] shift,
+                   const float[::1] mean, const float[:, ::1] w, float[:, :, :, ::1] dy, float[:, :, ::1] found,
+                   double[:, ::1] dw):
+    cdef Shape s = shape_of(g)
+    cdef Py_ssize_t b
+    cdef size_t n = <size_t>s.c * s.c
+    same(&s, v)
+    same(&s, u)
+    same(&s, dy)
+    matrix(back, 3, s.c)
+    matrix(shift, s.batch, s.c)
+    matrix(w, s.c, s.c)
+    vector(&s, scale)
+    vector(&s, mean)
+    sums(&s, found, 2)
+    if dw.shape[0] != s.c or dw.shape[1] != s.c:
+        raise ValueError("a gradient of another shape")
+    cdef float* part = room_for(&s, n)
+    cdef float* room = part + n
+    with nogil:
+        for b in range(s.batch):
+            memset(part, 0, n * sizeof(float))
+            fused_pointwise_back(&g[b, 0, 0, 0], &v[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                                 &u[b, 0, 0, 0], &scale[0], &shift[b, 0], &mean[0], &w[0, 0], s.hw, s.c,
+                                 &dy[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, room)
+            fused_add(part, n, &dw[0, 0])
+    free(part)
+
+
+def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, const float[:, ::1] back,
+                   const float[:, :, :, ::1] x, const float[:, ::1] w, const float[:, :, :, ::1] z,
+                   const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found, double[:, ::1] dw):
+    cdef Shape s = shape_of(dy)
+    cdef Py_ssize_t b
+    cdef size_t n = 9 * <size_t>s.c
+    same(&s, u)
+    same(&s, x)
+    same(&s, z)
+    same(&s, g)
+    matrix(back, 3, s.c)
+    matrix(w, 9, s.c)
+    vector(&s, mean)
+    sums(&s, found, 2)
+    if dw.shape[0] != 9 or dw.shape[1] != s.c:
+        raise ValueError("a gradient of another shape")
+    cdef float* part = room_for(&s, n)
+    cdef float* room = part + n
+    with nogil:
+        for b in range(s.batch):
+            fused_depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                                 &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
+                                 &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
+            fused_add(part, n, &dw[0, 0])
+    free(part)
+
+
+def pool(const float[:, :, :, ::1] x, float[:, :, ::1] found):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    sums(&s, found, 2)
+    with nogil:
+        for b in range(s.batch):
+            fused_pool(&x[b, 0, 0, 0], s.hw, s.c, &found[0, b, 0], &found[1, b, 0])
+
+
+def pool_back(const float[:, :, :, ::1] x, const float[:, ::1] top, const float[:, ::1] every,
+              const float[:, ::1] at_top, float[:, :, :, ::1] g):
+    cdef Shape s = shape_of(x)
+    cdef Py_ssize_t b
+    same(&s, g)
+    matrix(top, s.batch, s.c)
+    matrix(every, s.batch, s.c)
+    matrix(at_top, s.batch, s.c)
+    with nogil:
+        for b in range(s.batch):
+            fused_pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
+
+
+def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, const float[:, ::1] back,
+              const int32_t[:, :, ::1] rows, const float[:, :, :, ::1] planes, float[:, ::1] dtable,
+              double[:, ::1] dw):
+    cdef Shape s = shape_of(g)
+    cdef Py_ssize_t b
+    cdef int n_planes = <int>planes.shape[1]
+    cdef size_t n = <size_t>n_planes * s.c
+    same(&s, summed)
+    matrix(back, 3, s.c)
+    stem_inputs(&s, dtable, rows, planes)
+    if dw.shape[0] != n_planes or dw.shape[1] != s.c:
+        raise ValueError("a gradient of another shape")
+    cdef float* part = room_for(&s, n)
+    with nogil:
+        for b in range(s.batch):
+            memset(part, 0, n * sizeof(float))
+            fused_stem_back(&g[b, 0, 0, 0], &summed[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                            &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, s.hw, s.c, &dtable[0, 0], part)
+            fused_add(part, n, &dw[0, 0])
+    free(part)
