@@ -14,7 +14,7 @@ used twice unless --repeat-openings allows its mirror images. The score is that 
 Between two players inside of this program games are played in --concurrency processes, and times are
 processor time: what else the machine runs does not decide. The same openings, seeds and simulations give the
 same games. With --json NAME.json every finished game is kept in NAME.games.jsonl beside it, and the same
-command goes on where it was stopped.
+command goes on where it was stopped. With --ray such games are played on all cores of a cluster of Ray.
 
     python -m training.match --a engine:nodes=400 --b engine:nodes=400,search.c_puct=1.4 \\
         --games 20000 --concurrency 2 --random-stones 5 --json c_puct.json --quiet
@@ -28,6 +28,9 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--random-stones", type=int, default=4, help="stones of a random opening (4)")
     parser.add_argument("--draw-after", type=int, help="stones after which a game is a draw (full board)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="play on a Ray cluster, auto or HOST:PORT; for players inside"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of random openings and built-in players (1)")
     parser.add_argument("--save", type=Path, help="folder for games (.psq, .sgf) and brain logs")
     parser.add_argument("--json", type=Path, help="file for the result, and beside it one for the games")
@@ -114,17 +120,40 @@ def main(argv: list[str] | None = None) -> int:
             journal=journal_of(args.json) if args.json else None, names=(names[0], names[-1]),
         )  # fmt: skip
         progress = Progress(config.games, config.names, quiet=args.quiet)
-        result = run_match(config, progress.show, progress.found)
+        with _lent(args.ray, config) as lent:
+            result = run_match(config, progress.show, progress.found, lent)
     except KeyboardInterrupt:
         print("stopped; the same command goes on" if args.json else "stopped", file=sys.stderr)
         return 1
-    except (OpeningError, ValueError, OSError) as error:
+    except (OpeningError, ValueError, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(result.summary(config.names))
     if args.json:
         write_atomically(args.json, json.dumps(result.to_json(config), indent=1).encode())
     return 0
+
+
+@contextmanager
+def _lent(address: str | None, config: MatchConfig) -> Iterator[tuple[Executor, int] | None]:
+    """Lend the players of a cluster, if one is named.
+
+    Raises:
+        ValueError: Ray is not installed, or a match that cannot be played there.
+        RuntimeError: there is no cluster.
+    """
+    if address is None:
+        yield None
+        return
+    if not config.in_process or config.save:
+        raise ValueError("--ray is for players inside of this program, and without --save")
+    from training.crew.players import require_ray
+
+    require_ray()
+    from training.cluster.games import far
+
+    with far(address, lambda line: print(line, file=sys.stderr)) as pool:
+        yield pool, pool.width
 
 
 class Progress:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.util
 import json
 import signal
 import sys
@@ -165,8 +164,9 @@ def reach(address: str) -> Venue:
         ConfigError: Ray is not installed.
         ClusterError: there is no cluster.
     """
-    if importlib.util.find_spec("ray") is None:
-        raise ConfigError('--ray needs Ray, which is not installed: pip install "tengen[ray]"')
+    from training.crew.players import require_ray
+
+    require_ray()
     from training.cluster.players import Cluster
 
     return Cluster(address)

@@ -22,6 +22,7 @@ from training.crew.crew import WorkerError
 from training.crew.players import Terms
 from training.data.records import SelfPlayRecord
 from training.data.shards import encode, list_shards, read_shard
+from training.match import main as match_main
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.settings.schema import Mix, PlayConfig, RunConfig
 
@@ -141,6 +142,20 @@ def test_a_machine_of_another_version_is_refused(cluster: Any, tmp_path: Path, s
     finally:
         players.close()
         venue.close()
+
+
+def test_a_match_is_the_same_on_a_cluster(cluster: Any, tmp_path: Path, capsys: Any) -> None:
+    cluster.add_node(num_cpus=1)
+    players = ["--a", "engine:net=uniform,nodes=20", "--b", "rollouts:20", "--nodes", "20"]
+    results = []
+    for name, where in (("here", []), ("far", ["--ray", cluster.address])):
+        path = tmp_path / f"{name}.json"
+        words = [*players, "--games", "4", "--size", "7", "--quiet", "--json", str(path), *where]
+        assert match_main(words) == 0, capsys.readouterr().err
+        lines = path.with_name(f"{name}.games.jsonl").read_text().splitlines()[1:]
+        results.append(sorted((json.loads(line)["n"], json.loads(line)["moves"]) for line in lines))
+    assert results[0] == results[1] and len(results[0]) == 4
+    assert match_main([*players[:2], "--b", "pbrain-other", "--ray", cluster.address]) == 2
 
 
 def command(run_dir: Path, *arguments: str) -> list[str]:

@@ -192,8 +192,11 @@ def test_nothing_else_needs_ray():
 
 
 def test_without_ray_the_option_says_what_to_install(monkeypatch, capsys, tmp_path):
-    from training import selfplay
+    from training import match, selfplay
+    from training.crew import players
 
-    monkeypatch.setattr(selfplay.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(players.importlib.util, "find_spec", lambda name: None)
+    assert match.main(["--a", "random", "--b", "random", "--ray", "auto"]) == 2
+    assert "tengen[ray]" in capsys.readouterr().err
     assert selfplay.main(["--ray", "auto", "--run-dir", str(tmp_path / "x"), "--preset", "smoke"]) == 2
     assert "tengen[ray]" in capsys.readouterr().err and not (tmp_path / "x").exists()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.match import MatchConfig
 from training.play.game import Counters
 from training.settings.schema import Mix
 
@@ -63,6 +64,18 @@ class MatchOrder:
 
 
 Order = PlayOrder | MatchOrder
+
+
+@dataclass(frozen=True, slots=True)
+class GameOrder:
+    """Play one game of `training.match`; `a` and `b` are nets from files of the head, unnamed without one."""
+
+    number: int
+    config: MatchConfig
+    opening: tuple[int, ...]
+    index: int
+    a: NetName
+    b: NetName
 
 
 @dataclass(frozen=True, slots=True)

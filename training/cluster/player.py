@@ -7,11 +7,13 @@ import os
 import time
 from typing import Any
 
-from training.cluster.orders import ORDER_S, MatchOrder, Played, PlayOrder
+from engine.gamefile import GameRecord
+from training.cluster.orders import ORDER_S, GameOrder, MatchOrder, Played, PlayOrder
 from training.cluster.parcels import fetch
 from training.data.records import SelfPlayRecord
 from training.data.shards import encode
 from training.measure.arena import ArenaResult, play_arena
+from training.measure.match import play_index
 from training.play.evaluators import load_evaluator
 from training.play.groups import GameGroups
 from training.settings.schema import PlayConfig
@@ -66,6 +68,16 @@ class Player:
         a = dataclasses.replace(order.spec.a, net=fetch(order.a, box))
         b = dataclasses.replace(order.spec.b, net=fetch(order.b, box))
         return play_arena(dataclasses.replace(order.spec, a=a, b=b), stop=self._beat)
+
+    def game(self, order: GameOrder, box: dict[str, Any]) -> tuple[int, GameRecord]:
+        """Play one game of a match."""
+        from training.cluster.games import with_net
+
+        self._beat()
+        a, b = fetch(order.a, box), fetch(order.b, box)
+        played = play_index(with_net(order.config, a, b), order.opening, order.index)
+        self._beat()
+        return played
 
     def _beat(self) -> bool:
         self._beat_s = time.monotonic()

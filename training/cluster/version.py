@@ -59,4 +59,5 @@ def _code() -> str:
         for path in sorted((root / room).rglob("*.py")):
             found.update(path.relative_to(root).as_posix().encode() + b"\0")
             found.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    found.update((root / "engine" / "nets" / "default.txt").read_bytes().strip())
     return found.hexdigest()

@@ -6,6 +6,7 @@ is on; `training.cluster` is the other implementation.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from training.crew.crew import Crew
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.game import Counters
 from training.settings.schema import Mix, RunConfig
+from training.settings.values import ConfigError
 
 
 class Players(Protocol):
@@ -70,6 +72,16 @@ class Venue(Protocol):
 
     def open(self, terms: Terms) -> Players:
         """Take players on."""
+
+
+def require_ray() -> None:
+    """Refuse to go on without Ray.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError('--ray needs Ray, which is not installed: pip install "tengen[ray]"')
 
 
 class Here:

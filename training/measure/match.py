@@ -10,6 +10,8 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -248,6 +250,7 @@ def run_match(
     config: MatchConfig,
     on_game: Callable[[MatchResult, GameRecord], None] | None = None,
     on_found: Callable[[MatchResult], None] | None = None,
+    lent: tuple[Executor, int] | None = None,
 ) -> MatchResult:
     """Play a match and return its result.
 
@@ -257,6 +260,7 @@ def run_match(
         config: the match. Openings come from its file or, without one, from its seed.
         on_game: called after every game.
         on_found: called once, when what the journal holds has been counted.
+        lent: workers elsewhere and how many there are, in place of `concurrency` here.
 
     Raises:
         OpeningError: an unusable opening file, or a too short one.
@@ -286,8 +290,9 @@ def run_match(
             for index in range(config.games)
             if index not in done and result.verdict is None
         )
-        with executor(config.concurrency, processes=config.in_process and config.concurrency > 1) as pool:
-            for index, game in as_done(pool, config.concurrency, play_index, todo):
+        own = executor(config.concurrency, processes=config.in_process and config.concurrency > 1)
+        with nullcontext(lent[0]) if lent else own as pool:
+            for index, game in as_done(pool, lent[1] if lent else config.concurrency, play_index, todo):
                 if journal:
                     journal.add(index, game)
                 result.add(index, game, match_ms)

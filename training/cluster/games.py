@@ -1,0 +1,115 @@
+"""Games of `training.match` on the machines of a cluster: an executor whose workers are players of Ray."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+
+from training.cluster.orders import GameOrder, NetName
+from training.cluster.parcels import Dispatch
+from training.cluster.session import connect, leave
+from training.cluster.staff import DEPTH, Staff
+from training.crew.crew import WorkerError
+from training.measure.match import MatchConfig
+from training.settings.schema import PlayConfig
+
+_SILENCE_S = 1800.0  # derived: a game at a minute a move takes less
+_LOOK_S = 0.2
+
+
+class GameExecutor(Executor):
+    """Plays `play_index` far away. Games of players that are lost are played again."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        """Begin to hire on the cluster that this process has joined."""
+        self._staff = Staff(PlayConfig(), 1, _SILENCE_S, report)
+        self._nets = Dispatch()
+        self._numbers = itertools.count()
+        self._waiting: deque[GameOrder] = deque()
+        self._futures: dict[int, Future[Any]] = {}
+        self._ending = False
+        self._thread = threading.Thread(target=self._work, name="cluster", daemon=True)
+        self._thread.start()
+
+    @property
+    def width(self) -> int:
+        """Games to hand out at a time, so that machines that join find some."""
+        return DEPTH * max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Play a game; `fn` is `play_index`."""
+        config, opening, index = args
+        a, a_net = self._parcel(config.a)
+        b, b_net = self._parcel(config.b)
+        there = dataclasses.replace(config, a=a, b=b, openings=None, journal=None, save=None)
+        order = GameOrder(next(self._numbers), there, opening, index, a_net, b_net)
+        future = self._futures[order.number] = Future()
+        self._waiting.append(order)
+        return future
+
+    def _parcel(self, spec: str) -> tuple[str, NetName]:
+        """Return the text of a player without the file of its net, and what stands for that."""
+        kind, colon, text = spec.partition(":")
+        kept, net = [], NetName("", "")
+        for part in text.split(","):
+            key, _, value = part.partition("=")
+            if kind == "engine" and key == "net" and os.path.isfile(value):
+                net = self._nets.name(value)
+            else:
+                kept.append(part)
+        return f"{kind}{colon}{','.join(kept)}", net
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the players; games in flight are dropped."""
+        self._ending = True
+        self._thread.join(5)
+        self._staff.close()
+
+    def _work(self) -> None:
+        try:
+            while not self._ending:
+                self._staff.look()
+                for member in self._staff.free():
+                    if not self._waiting:
+                        break
+                    order = self._waiting.popleft()
+                    self._staff.give(member, "game", order, self._nets.box(order.a, order.b))
+                for order, answer in self._staff.answers(_LOOK_S):
+                    self._futures.pop(order.number).set_result(answer)
+                self._waiting.extendleft(self._staff.lost)
+                self._staff.lost.clear()
+        except BaseException as error:
+            failure = WorkerError(str(error))
+            while self._futures:
+                self._futures.popitem()[1].set_exception(failure)
+
+
+@contextmanager
+def far(address: str, report: Callable[[str], None]) -> Iterator[GameExecutor]:
+    """Lend the players of a cluster.
+
+    Raises:
+        ClusterError: see `connect`.
+    """
+    connect(address)
+    pool = GameExecutor(report)
+    try:
+        yield pool
+    finally:
+        pool.shutdown()
+        leave()
+
+
+def with_net(config: MatchConfig, a: str, b: str) -> MatchConfig:
+    """Return a match whose players have the nets of these files, where they are not empty."""
+    texts = [f"{spec},net={net}" if net else spec for spec, net in ((config.a, a), (config.b, b))]
+    return dataclasses.replace(config, a=texts[0], b=texts[1])
