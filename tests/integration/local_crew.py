@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest import mock
 
-from training import loop, selfplay
+from training import selfplay
+from training.crew import players
 from training.crew.crew import Crew
 from training.crew.worker import work
 
@@ -43,7 +44,7 @@ def train(run_dir: Path, *arguments: str) -> Done:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
-            mock.patch.object(loop, "Crew", LocalCrew),
+            mock.patch.object(players, "Crew", LocalCrew),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
