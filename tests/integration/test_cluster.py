@@ -122,21 +122,28 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
     assert len(found) == distinct(found)
 
 
-def test_a_machine_of_another_version_is_refused(cluster: Any, tmp_path: Path, said: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        ("from engine import encoding\nencoding.FEATURE_VERSION = 999\n", "feature version is 999, that of"),
+        ("sys.modules['engine.rules._board'] = None\n", "compiled kernel is not installed there"),
+    ],
+)
+def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
+    cluster: Any, tmp_path: Path, said: list[str], patch: str, words: str
+) -> None:
     from training.cluster.players import Cluster
 
     other = tmp_path / "other"
     other.mkdir()
     root = str(Path(__file__).resolve().parents[2])
-    patch = f"import sys\nsys.path.insert(0, {root!r})\nfrom engine import encoding\n"
-    patch += "encoding.FEATURE_VERSION = 999\n"
-    (other / "sitecustomize.py").write_text(patch)
+    (other / "sitecustomize.py").write_text(f"import sys\nsys.path.insert(0, {root!r})\n{patch}")
     cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(other)})
     (tmp_path / "records").mkdir()
     venue = Cluster(cluster.address)
     players = venue.open(Terms(tmp_path, CONFIG, 3, "cpu", 1, said.append))
     try:
-        with pytest.raises(WorkerError, match=r"no machine .* can play; .* feature version is 999, that of"):
+        with pytest.raises(WorkerError, match=rf"no machine .* can play; .*{words}"):
             play(players, 1)
         assert len(said) == 1 and "is refused" in said[0]
     finally:
