@@ -26,11 +26,11 @@ LEVELS: tuple[Level, ...] = (
     Level(1, 1.25, 0.5, False),
     Level(1, 0.94, 0.18, False),
     Level(1, 0.62, 0.08, False),
-    Level(3, 0.62, 0.07, False),
-    Level(10, 0.5, 0.04, False),
-    Level(32, 0.33, 0.02, False),
-    Level(64, 0.3, 0.01, True),
-    Level(160, 0.1, 0.0, True),
+    Level(4, 0.59, 0.06, False),
+    Level(19, 0.41, 0.03, False),
+    Level(64, 0.28, 0.01, False),
+    Level(110, 0.17, 0.0, True),
+    Level(320, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""

@@ -58,6 +58,7 @@ def test_a_check_that_breaks_is_a_bad_finding(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(selfcheck, "kernel", breaks)
     monkeypatch.setattr(selfcheck, "clock", lambda: "ticks")
+    monkeypatch.setattr(selfcheck, "memory", lambda config: "this process has run other tests")
     said: list[str] = []
     assert selfcheck.run(EngineConfig(net="uniform"), said.append) == 1
     assert said[0] == "BAD  kernel  lib.so: file too short"

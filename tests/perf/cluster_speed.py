@@ -16,9 +16,7 @@ import time
 from pathlib import Path
 
 import psutil
-from ray.cluster_utils import Cluster as LocalCluster
 
-from training.cluster.players import Cluster
 from training.crew.players import Here, Players, Terms
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
@@ -55,6 +53,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each turn (20)")
     parser.add_argument("--turns", type=int, default=3, help="of each (3)")
     args = parser.parse_args()
+    from ray.cluster_utils import Cluster as LocalCluster  # an extra: --help does without
+
+    from training.cluster.players import Cluster
+
     config = make_config(preset("laptop").settings)
     config = dataclasses.replace(config, ahead_cycles=0.0, sizes=("15",), rules=("0",), small_share=0.0)
     mix = config.mix(False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.training_games import random_game
-from training import loop
+from training.crew import players
 from training.data.shards import write_shard
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
 from training.learn.learner import SpoiltError
@@ -51,6 +51,9 @@ class StandInCrew:
         self.played.append((spec.a.name, spec.b.name))
         return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=20 * spec.pairs)
 
+    def figures(self) -> dict[str, float]:
+        return {}
+
     def close(self) -> None:
         """Nothing to stop."""
 
@@ -58,7 +61,7 @@ class StandInCrew:
 @pytest.fixture(autouse=True)
 def crew(monkeypatch) -> type[StandInCrew]:
     kind = type("Crew", (StandInCrew,), {"asked": [], "played": []})
-    monkeypatch.setattr(loop, "Crew", kind)
+    monkeypatch.setattr(players, "Crew", kind)
     return kind
 
 
