@@ -23,14 +23,14 @@ class Level:
 
 LEVELS: tuple[Level, ...] = (
     Level(1, 1.7, 0.8, False),
-    Level(1, 1.25, 0.5, False),
-    Level(1, 0.94, 0.18, False),
-    Level(1, 0.62, 0.08, False),
-    Level(4, 0.59, 0.06, False),
-    Level(19, 0.41, 0.03, False),
-    Level(64, 0.28, 0.01, False),
-    Level(110, 0.17, 0.0, True),
-    Level(320, 0.0, 0.0, True),
+    Level(1, 1.1, 0.4, False),
+    Level(1, 0.73, 0.118, False),
+    Level(2, 0.6, 0.07, False),
+    Level(13, 0.46, 0.04, False),
+    Level(42, 0.32, 0.017, False),
+    Level(64, 0.29, 0.008, True),
+    Level(125, 0.15, 0.0, True),
+    Level(380, 0.0, 0.0, True),
     Level(None, 0.0, 0.0, True),
 )
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""

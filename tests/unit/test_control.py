@@ -14,6 +14,7 @@ from engine.search.mcts import Search
 from engine.search.params import SearchParams
 from engine.search.stoppers import SearchState
 from engine.timing.budget import Budget, SearchLimits, plan
+from engine.timing.params import ClockParams
 from tests.unit.test_search import MIB, FakeClock, PythonHashed
 from tests.unit.test_search_tree import put
 
@@ -47,9 +48,7 @@ CLEAR = {"best_visits": 4000, "second_visits": 10, "simulations": 4100, "now_s":
         (SearchLimits(max_depth=4), {"pv_length": 4}, "depth limit"),
         (SearchLimits(max_depth=4), {"pv_length": 3}, None),
         (TURN, CLEAR, None),
-        (MATCH, CLEAR, "unreachable"),
-        (MATCH, {**CLEAR, "second_visits": 3000}, None),
-        (MATCH, {**CLEAR, "simulations": 31}, None),
+        (MATCH, CLEAR, None),
         (SearchLimits(max_nodes=200), {"best_visits": 95}, None),
         (SearchLimits(max_nodes=190), {"best_visits": 95}, "unreachable"),
         (SearchLimits(max_nodes=200), {"best_visits": 95, "simulations": 120}, None),  # until the next look
@@ -59,9 +58,19 @@ def test_answers_by_state(limits, fields, reason) -> None:
     assert control(limits).should_stop(state(**fields)) == reason
 
 
+@pytest.mark.parametrize(
+    ("fields", "reason"), [({}, "unreachable"), ({"second_visits": 3000}, None), ({"simulations": 31}, None)]
+)
+def test_an_early_end_where_it_is_asked_for(fields, reason) -> None:
+    limits = SearchLimits(turn_ms=1000, time_left_ms=10_000)
+    early = control(limits, params=ClockParams(early_end=True))
+    assert early.should_stop(state(**{**CLEAR, **fields})) == reason
+
+
 def test_nothing_ends_early_where_all_candidates_are_wanted() -> None:
     for fields in (CLEAR, {"single_move": True}):
-        assert control(MATCH, early=False).should_stop(state(**fields)) is None
+        params = ClockParams(early_end=True)
+        assert control(MATCH, early=False, params=params).should_stop(state(**fields)) is None
 
 
 def test_deadline_holds_on_a_clock_moved_by_hand() -> None:
