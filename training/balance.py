@@ -28,7 +28,8 @@ from training.measure.balance import BalanceConfig, Judge, OpeningList, level_op
 from training.play.openings import OpeningError
 
 IN_VAIN = 1000
-"""Candidates in a row without a new opening that end a list (derived: of three, one is one)."""
+"""Candidates in a row without a new opening that end a list (derived: usually every third
+is one)."""
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -9,8 +9,6 @@ from engine.timing.params import ClockParams
 
 SETTLE_S = 0.5
 """Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye)."""
-
-
 MEMORY = 0.25
 """Share of the soft limit in which a change of the best move is forgotten to a third (tuned: by eye)."""
 

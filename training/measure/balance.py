@@ -54,7 +54,7 @@ class BalanceConfig:
     seed: int = 1
 
     def candidate(self, index: int) -> tuple[int, ...]:
-        """Return the points of candidate `index`, black first; the last one is where a search begins only."""
+        """Return the points of candidate `index`, black first; a judge moves the last one."""
         rng = random.Random(f"{self.seed} {index}")
         stones = rng.randint(self.fewest, self.most)
         return random_opening(rng, self.width, self.height, self.rule, stones, self.spread)
