@@ -113,20 +113,7 @@ class Crew:
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """Let all workers play `positions` together.
-
-        Args:
-            cycle: names the shards.
-            net: file or name of the evaluator.
-            on_progress: called with games and positions finished so far.
-            stopped: asked now and then; when true the workers finish early (and cannot be used again).
-
-        Returns:
-            What was done, the seconds of the slowest worker, the CPU seconds of all.
-
-        Raises:
-            WorkerError: a worker failed.
-        """
+        """See `Players.play`; the seconds are those of the slowest worker."""
         share = -(-positions // len(self._pipes))
         for index in range(len(self._pipes)):
             self._give(index, ("play", cycle, net, mix, share))

@@ -31,7 +31,22 @@ class Players(Protocol):
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """See `Crew.play`."""
+        """Play so many positions.
+
+        Args:
+            cycle: names the shards.
+            net: file or name of the evaluator.
+            mix: boards and rules.
+            positions: to search, by all players together.
+            on_progress: called with games and positions of this cycle so far.
+            stopped: asked now and then; when true the players finish early (and cannot be used again).
+
+        Returns:
+            What was done, the seconds it took, the CPU seconds of all players.
+
+        Raises:
+            WorkerError: nobody can play, or games cannot be kept.
+        """
 
     def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
         """Play a match and return its whole result; with `stopped` it is cut short."""
