@@ -1,93 +1,37 @@
 """A real cluster of several nodes of Ray on this machine: nodes join, leave, are refused; the head is killed.
 
-Outside of the fast suite; `.ci/run` runs them where Ray is installed: pytest -m cluster.
+Outside of the fast suite: `make test-cluster`, which `.ci/run` does where Ray can be had.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.integration.on_ray import MIX, PLAY, SETTINGS, command, cycles, games, names, play, terms, wait_for
+from tests.unit.nets import write_net
 from training.crew.crew import WorkerError
-from training.crew.players import Terms
-from training.data.records import SelfPlayRecord
 from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
-from training.settings.schema import Mix, PlayConfig, RunConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
+pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
-
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
-MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
-CONFIG = RunConfig(play=PLAY, games=8, cycle_positions=500, worker_silence_s=5.0)
-
-
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    """A head that lends no core."""
-    from ray.cluster_utils import Cluster
-
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    yield made
-    ray.shutdown()
-    made.shutdown()
-
-
-@pytest.fixture
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def players(cluster: Any, tmp_path: Path, said: list[str]) -> Iterator[Any]:
-    """Players of one core."""
-    from training.cluster.players import Cluster
-
-    cluster.add_node(num_cpus=1)
-    (tmp_path / "records").mkdir()
-    venue = Cluster(cluster.address)
-    made = venue.open(Terms(tmp_path, CONFIG, 3, "cpu", 1, said.append))
-    yield made
-    made.close()
-    venue.close()
-
-
-def wait_for(condition: Callable[[], object], what: str, timeout_s: float = 90) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline_s, what
-        time.sleep(0.1)
-
-
-def games(run_dir: Path) -> list[SelfPlayRecord]:
-    return [game for path in list_shards(run_dir / "records") for game in read_shard(path)]
-
-
-def distinct(found: list[SelfPlayRecord]) -> int:
-    return len({(game.seed, game.moves.tobytes()) for game in found})
-
-
-def play(players: Any, cycle: int, positions: int = 500) -> Any:
-    return players.play(cycle, "tactical", MIX, positions, lambda *_: None, lambda: False)[0]
 
 
 def test_players_of_a_cluster_do_what_local_ones_do(players: Any, tmp_path: Path) -> None:
     counters = [play(players, cycle) for cycle in (1, 2, 3)]
     found = games(tmp_path)
-    assert len(found) == distinct(found) == sum(c.games for c in counters)
+    assert len(found) == len(names(found)) == sum(c.games for c in counters)
     assert all(c.moves >= 500 for c in counters)
     assert {game.net_id for game in found} == {"tactical"}
     figures = players.figures()
@@ -95,6 +39,21 @@ def test_players_of_a_cluster_do_what_local_ones_do(players: Any, tmp_path: Path
     assert 1 < figures["bytes_a_position"] < 60
     spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), ArenaPlayer("u", "uniform", 8), 7, 7, 0, pairs=6)
     assert players.arena(spec, lambda: False).pairs == play_arena(spec).pairs
+
+
+def test_orders_for_older_nets_are_answered_at_once() -> None:
+    from training.cluster.orders import ORDER_S, NetName, PlayOrder
+    from training.cluster.player import Player
+
+    player = Player(PLAY, 8)
+    order = PlayOrder(1, 5, NetName("", "tactical"), 0, MIX, 1_000_000)
+    news = threading.Timer(1.0, player.turn, (1,))
+    news.start()
+    running = player.self_play(order, {})
+    assert running.counters.moves and running.seconds < ORDER_S / 2
+    assert not player.self_play(order, {}).counters.moves, "one that waited"
+    assert player.self_play(dataclasses.replace(order, generation=1, positions=50), {}).counters.moves >= 50
+    news.join()
 
 
 def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
@@ -119,7 +78,7 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
     assert sum("killed and replaced" in line for line in said) == 1
     assert players.figures()["lost_orders"] >= 1
     found = games(tmp_path)
-    assert len(found) == distinct(found)
+    assert len(found) == len(names(found))
 
 
 @pytest.mark.parametrize(
@@ -139,9 +98,8 @@ def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
     root = str(Path(__file__).resolve().parents[2])
     (other / "sitecustomize.py").write_text(f"import sys\nsys.path.insert(0, {root!r})\n{patch}")
     cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(other)})
-    (tmp_path / "records").mkdir()
     venue = Cluster(cluster.address)
-    players = venue.open(Terms(tmp_path, CONFIG, 3, "cpu", 1, said.append))
+    players = venue.open(terms(tmp_path, said))
     try:
         with pytest.raises(WorkerError, match=rf"no machine .* can play; .*{words}"):
             play(players, 1)
@@ -153,20 +111,19 @@ def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
 
 def test_a_match_is_the_same_on_a_cluster(cluster: Any, tmp_path: Path, capsys: Any) -> None:
     cluster.add_node(num_cpus=1)
-    players = ["--a", "engine:net=uniform,nodes=20", "--b", "rollouts:20", "--nodes", "20"]
-    results = []
-    for name, where in (("here", []), ("far", ["--ray", cluster.address])):
-        path = tmp_path / f"{name}.json"
-        words = [*players, "--games", "4", "--size", "7", "--quiet", "--json", str(path), *where]
-        assert match_main(words) == 0, capsys.readouterr().err
-        lines = path.with_name(f"{name}.games.jsonl").read_text().splitlines()[1:]
-        results.append(sorted((json.loads(line)["n"], json.loads(line)["moves"]) for line in lines))
-    assert results[0] == results[1] and len(results[0]) == 4
-    assert match_main([*players[:2], "--b", "pbrain-other", "--ray", cluster.address]) == 2
-
-
-def command(run_dir: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "training.selfplay", "--run-dir", str(run_dir), *arguments]
+    first, second = (write_net(tmp_path / f"{n}.fp32.onnx", seed=n, net_id=f"net-{n}") for n in (1, 2))
+    for a, b, count in (
+        (f"engine:net={first}", f"engine:net={second}", 12), ("engine:net=uniform", "rollouts:20", 4)
+    ):  # fmt: skip
+        results = []
+        for where in ([], ["--ray", cluster.address]):
+            path = tmp_path / f"{count}-{len(where)}.json"
+            words = ["--a", a, "--b", b, "--nodes", "20", "--games", str(count), "--size", "7", "--quiet"]
+            assert match_main([*words, "--json", str(path), *where]) == 0, capsys.readouterr().err
+            lines = path.with_name(f"{path.stem}.games.jsonl").read_text().splitlines()[1:]
+            results.append(sorted((json.loads(line)["n"], json.loads(line)["moves"]) for line in lines))
+        assert results[0] == results[1] and len(results[0]) == count
+    assert match_main(["--a", "random", "--b", "pbrain-other", "--ray", cluster.address]) == 2
 
 
 def test_an_address_where_nothing_listens_is_one_error(tmp_path: Path) -> None:
@@ -186,28 +143,19 @@ def test_a_run_outlives_its_machines_and_its_head(cluster: Any, tmp_path: Path) 
     """Three nodes with the head; one is killed, one joins late, the head's process is killed and goes on."""
     first, _ = (cluster.add_node(num_cpus=1) for _ in range(2))
     run_dir, lines = tmp_path / "run", tmp_path / "stderr"
-    settings = [
-        "--preset", "smoke", "--minutes", "0", "--device", "cpu", "--set", "cycle_positions=600",
-        "--set", "learner.window_min=500", "--set", "evaluation.every_minutes=100",
-    ]  # fmt: skip
-    begin = command(run_dir, *settings, "--set", "total_positions=1000000", "--ray", cluster.address)
+    begin = command(run_dir, *SETTINGS, "--set", "total_positions=1000000", "--ray", cluster.address)
     with open(lines, "w") as file:
         process = subprocess.Popen(begin, stderr=file, start_new_session=True)
 
-    def cycles() -> list[dict[str, Any]]:
-        log = run_dir / "log.jsonl"
-        events = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-        return [event for event in events if event["event"] == "play"]
-
     try:
-        wait_for(lambda: lines.read_text().count("joins with 1 players") == 2, "two machines", 120)
-        wait_for(lambda: len(cycles()) >= 2, "two cycles", 120)
+        wait_for(lambda: lines.read_text().count("joins with 1 players") == 2, "two machines")
+        wait_for(lambda: len(cycles(run_dir)) >= 2, "two cycles")
         cluster.remove_node(first, allow_graceful=False)
-        wait_for(lambda: " left" in lines.read_text(), "a machine lost", 120)
+        wait_for(lambda: " left" in lines.read_text(), "a machine lost")
         cluster.add_node(num_cpus=1)
-        wait_for(lambda: lines.read_text().count("joins with 1 players") == 3, "a machine more", 120)
-        now = len(cycles())
-        wait_for(lambda: len(cycles()) >= now + 2, "two more cycles", 120)
+        wait_for(lambda: lines.read_text().count("joins with 1 players") == 3, "a machine more")
+        now = len(cycles(run_dir))
+        wait_for(lambda: len(cycles(run_dir)) >= now + 2, "two more cycles")
         wait_for(lambda: any(p.stat().st_size for p in (run_dir / "records").glob("*.journal")), "games")
     finally:
         assert process.poll() is None, lines.read_text()
@@ -222,9 +170,9 @@ def test_a_run_outlives_its_machines_and_its_head(cluster: Any, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert "recovered" in done.stderr and "continuing at cycle" in done.stderr
     after = games(run_dir)
-    assert len(after) == distinct(after) > len(before)
-    assert {(g.seed, g.moves.tobytes()) for g in before} < {(g.seed, g.moves.tobytes()) for g in after}
+    assert len(after) == len(names(after)) > len(before)
+    assert names(before) < names(after)
     assert any(game.net_id.startswith("c0") for game in after), "nets of the run played"
     assert not list((run_dir / "records").glob("*.journal"))
     assert all(encode(read_shard(path)) for path in list_shards(run_dir / "records"))
-    assert all(event["staleness_most"] <= 3 for event in cycles())
+    assert all(event["staleness_most"] <= 2 for event in cycles(run_dir))

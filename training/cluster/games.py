@@ -32,11 +32,13 @@ class GameExecutor(Executor):
     def __init__(self, report: Callable[[str], None]) -> None:
         """Begin to hire on the cluster that this process has joined."""
         self._staff = Staff(PlayConfig(), 1, _SILENCE_S, report)
-        self._nets = Dispatch()
+        self._nets = Dispatch(self._staff.head)
         self._numbers = itertools.count()
         self._waiting: deque[GameOrder] = deque()
         self._futures: dict[int, Future[Any]] = {}
         self._ending = False
+        self._failure: WorkerError | None = None
+        self._lock = threading.Lock()  # of what `submit` shares with the thread
         self._thread = threading.Thread(target=self._work, name="cluster", daemon=True)
         self._thread.start()
 
@@ -46,14 +48,22 @@ class GameExecutor(Executor):
         return DEPTH * max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Play a game; `fn` is `play_index`."""
+        """Play a game; `fn` is `play_index`.
+
+        Raises:
+            WorkerError: nobody can play any more.
+        """
         config, opening, index = args
         a, a_net = self._parcel(config.a)
         b, b_net = self._parcel(config.b)
         there = dataclasses.replace(config, a=a, b=b, openings=None, journal=None, save=None)
         order = GameOrder(next(self._numbers), there, opening, index, a_net, b_net)
-        future = self._futures[order.number] = Future()
-        self._waiting.append(order)
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            self._futures[order.number] = future
+            self._waiting.append(order)
         return future
 
     def _parcel(self, spec: str) -> tuple[str, NetName]:
@@ -88,9 +98,10 @@ class GameExecutor(Executor):
                 self._waiting.extendleft(self._staff.lost)
                 self._staff.lost.clear()
         except BaseException as error:
-            failure = WorkerError(str(error))
-            while self._futures:
-                self._futures.popitem()[1].set_exception(failure)
+            with self._lock:
+                self._failure = WorkerError(str(error))
+                while self._futures:
+                    self._futures.popitem()[1].set_exception(self._failure)
 
 
 @contextmanager

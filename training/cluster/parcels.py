@@ -11,6 +11,7 @@ from typing import Any
 import ray
 
 from training.cluster.orders import NetName
+from training.cluster.session import Head
 from training.files.atomic import write_atomically
 
 _SUFFIXES = (".int8.onnx", ".fp32.onnx", ".onnx")
@@ -25,7 +26,8 @@ class ParcelError(RuntimeError):
 class Dispatch:
     """Puts nets into the object store, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: Head) -> None:
+        self._head = head
         self._sent: dict[str, tuple[tuple[int, int], NetName]] = {}
         self._refs: dict[str, Any] = {}
         self.bytes_put = 0
@@ -35,6 +37,7 @@ class Dispatch:
 
         Raises:
             ParcelError: the store does not take it.
+            HeadLostError: the cluster is no more.
             OSError: it cannot be read.
         """
         suffix = next((s for s in _SUFFIXES if net.endswith(s)), "")
@@ -47,10 +50,12 @@ class Dispatch:
             data = Path(net).read_bytes()
             name = NetName(_digest(data), suffix)
             if name.digest not in self._refs:
+                self._head.check_here()
                 try:
                     self._refs[name.digest] = ray.put(data)
                 except ray.exceptions.RayError as error:
-                    raise ParcelError(f"Ray's object store does not take the net {net}: {error}") from error
+                    why = str(error).partition("\n")[0]
+                    raise ParcelError(f"Ray's object store does not take the net {net}: {why}") from error
                 self.bytes_put += len(data)
             self._sent[net] = known = (stamp, name)
         return known[1]

@@ -15,6 +15,7 @@ from training.data.shards import encode
 from training.measure.arena import ArenaResult, play_arena
 from training.measure.match import play_index
 from training.play.evaluators import load_evaluator
+from training.play.game import Counters
 from training.play.groups import GameGroups
 from training.settings.schema import PlayConfig
 
@@ -29,6 +30,7 @@ class Player:
         self._digest: str | None = None
         self._beat_s = time.monotonic()
         self._hushed = False
+        self._newest = 0
 
     def hello(self) -> int:
         """Return the process id."""
@@ -42,8 +44,15 @@ class Player:
         """Answer the running order, and all that follow, at once."""
         self._hushed = True
 
+    def turn(self, generation: int) -> None:
+        """Play no longer with nets older than this one: answer such orders at once with what is done."""
+        self._newest = generation
+
     def self_play(self, order: PlayOrder, box: dict[str, Any]) -> Played:
-        """Play; games that do not end stay in flight."""
+        """Play; games that do not end stay in flight, and go on with the net of the next order."""
+        if order.generation < self._newest:
+            self._beat()
+            return Played(b"", Counters(), 0.0, 0.0)
         started_s, started_cpu_s = time.monotonic(), time.process_time()
         if self._groups is None:
             self._groups = GameGroups(self._play, self._games, order.seed)
@@ -55,9 +64,12 @@ class Player:
             self._digest = name
         games: list[SelfPlayRecord] = []
         self._groups.on_record = games.append
-        counters = self._groups.play(
-            order.mix, order.positions, lambda: self._beat() or time.monotonic() - started_s > ORDER_S
-        )
+
+        def over() -> bool:
+            late = time.monotonic() - started_s > ORDER_S
+            return self._beat() or late or order.generation < self._newest
+
+        counters = self._groups.play(order.mix, order.positions, over)
         self._beat()
         shard = encode(games) if games else b""
         cpu_s = time.process_time() - started_cpu_s

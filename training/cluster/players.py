@@ -17,7 +17,7 @@ from training.cluster.gauges import Gauges
 from training.cluster.inbox import Inbox
 from training.cluster.orders import ORDER_S, Desk, MatchOrder, NetName, Order, Played, PlayOrder, Tally
 from training.cluster.parcels import Dispatch
-from training.cluster.session import connect, leave
+from training.cluster.session import HeadLostError, connect, leave
 from training.cluster.staff import Staff
 from training.crew.crew import WorkerError
 from training.crew.players import Players, Terms
@@ -65,14 +65,15 @@ class RayPlayers:
         self._ahead = terms.config.ahead_cycles * terms.config.cycle_positions
         self._desk = Desk(terms.seed)
         self._inbox = Inbox(terms.run_dir / "records", terms.report)
-        self._nets = Dispatch()
         self._gauges = Gauges()
         self._staff = Staff(
             terms.config.play, terms.config.games, terms.config.worker_silence_s, terms.report
         )
+        self._nets = Dispatch(self._staff.head)
         self._lock = threading.RLock()  # of the desk and the inbox
         self._error: BaseException | None = None
         self._ending = False
+        self._turned = -1  # generation of nets that the players know of
         self._figures: dict[str, float] = {}
         self._since_s = self._manned_s = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="cluster", daemon=True)
@@ -89,15 +90,8 @@ class RayPlayers:
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """Wait until so many positions have come that no cycle before had; see `Players.play`.
-
-        Returns:
-            What was done, the seconds since the last cycle was over, the CPU seconds of all players.
-
-        Raises:
-            WorkerError: nobody can play, or games cannot be kept.
-        """
-        name = self._nets.name(net)
+        """See `Players.play`: positions that came while the run learned count, and so do the seconds."""
+        name = self._name(net)
         with self._lock:
             self._inbox.begin(cycle)
             self._wish(name, mix, positions)
@@ -120,6 +114,15 @@ class RayPlayers:
         elapsed_s, self._since_s = now_s - self._since_s, now_s
         self._count(tally, elapsed_s)
         return tally.counters, elapsed_s, tally.cpu_s
+
+    def _name(self, net: str) -> NetName:
+        self._check()
+        try:
+            return self._nets.name(net)
+        except HeadLostError as error:
+            self._error = error
+            self._check()
+            raise
 
     def _wish(self, name: NetName, mix: Mix, positions: int) -> None:
         left = max(0, positions - self._desk.tally.counters.moves)
@@ -146,7 +149,7 @@ class RayPlayers:
         Raises:
             WorkerError: nobody can play.
         """
-        names = (self._nets.name(spec.a.net), self._nets.name(spec.b.net))
+        names = (self._name(spec.a.net), self._name(spec.b.net))
         n = min(spec.pairs, _MATCH_SHARES * max(1, len(self._staff)))
         edges = [spec.pairs * i // n for i in range(n + 1)]
         parts = [
@@ -171,10 +174,12 @@ class RayPlayers:
 
     def close(self) -> None:
         """Let players answer, keep what they have, end them."""
-        self._finish_early()
+        if self._error is None:
+            self._finish_early()
         self._ending = True
         self._thread.join(2 * ORDER_S)
-        self._staff.close()
+        if not isinstance(self._error, HeadLostError):
+            self._staff.close()
         report = self._terms.report
         with self._lock:
             try:
@@ -205,6 +210,9 @@ class RayPlayers:
         try:
             while not self._ending:
                 self._staff.look()
+                if self._turned != self._desk.generation:
+                    self._turned = self._desk.generation
+                    self._staff.turn(self._turned)
                 self._mention_absence()
                 self._hand_out()
                 for order, answer in self._staff.answers(_WAIT_ANSWER_S):
@@ -219,6 +227,8 @@ class RayPlayers:
                     self._gauges.show(self._desk, len(self._staff), self._staff.machines)
         except BaseException as error:
             self._error = error
+            if isinstance(error, HeadLostError):
+                leave()  # or Ray ends this process, in the middle of whatever it does
 
     def _hand_out(self) -> None:
         for member in self._staff.free():

@@ -5,14 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import socket
+import time
 
 import ray
 
 _TRY_S = 5.0
+_HEAD_TRY_S = 2.0
+_HEAD_PATIENCE_S = 15.0  # derived: Ray ends a process whose head is silent for 60 s, and says why nowhere
+
+
+_AGAIN = "start Ray again, then the same command, which goes on with all games that had arrived"
 
 
 class ClusterError(RuntimeError):
     """There is no cluster to play on; the message says why and what to do."""
+
+
+class HeadLostError(ClusterError):
+    """The cluster that this process has joined is no more."""
 
 
 def connect(address: str) -> None:
@@ -42,6 +52,61 @@ def connect(address: str) -> None:
 def leave() -> None:
     """End what this process began on the cluster."""
     ray.shutdown()
+
+
+class Head:
+    """Whether the cluster that this process has joined still lives.
+
+    To be asked before Ray is: a process that asks a silent head waits for a minute and is ended then, one
+    that reaches for its machine's object store when that is gone is ended at once, both without a word.
+    """
+
+    def __init__(self) -> None:
+        context = ray.get_runtime_context()
+        self._address: str = context.gcs_address
+        node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
+        self._socket: str = node["RayletSocketName"]
+        self._silent_since_s: float | None = None
+
+    def answers(self) -> bool:
+        """Return whether the head can be asked now.
+
+        Raises:
+            HeadLostError: it has not answered for too long, or see `check_here`.
+        """
+        self.check_here()
+        host, _, port = self._address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_HEAD_TRY_S).close()
+        except OSError as error:
+            now_s = time.monotonic()
+            if self._silent_since_s is None:
+                self._silent_since_s = now_s
+            if now_s - self._silent_since_s > _HEAD_PATIENCE_S:
+                raise HeadLostError(
+                    f"the head of the cluster at {self._address} does not answer any more "
+                    f"({error.strerror or error}); {_AGAIN}"
+                ) from error
+            return False
+        self._silent_since_s = None
+        return True
+
+    def check_here(self) -> None:
+        """Check that Ray's processes of this machine live.
+
+        Raises:
+            HeadLostError: they do not, so that no net can leave it.
+        """
+        if not self._socket.startswith("/"):
+            return
+        with socket.socket(socket.AF_UNIX) as ours:
+            ours.settimeout(_HEAD_TRY_S)
+            try:
+                ours.connect(self._socket)
+            except (ConnectionError, FileNotFoundError) as error:
+                raise HeadLostError(f"Ray's processes on this machine have ended; {_AGAIN}") from error
+            except OSError:
+                return  # too busy to answer
 
 
 def _reach(address: str) -> None:

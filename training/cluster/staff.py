@@ -14,6 +14,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from training.cluster import probe
 from training.cluster.orders import ORDER_S
 from training.cluster.player import Player
+from training.cluster.session import Head
 from training.cluster.version import Version, own_version
 from training.settings.schema import PlayConfig
 
@@ -74,6 +75,7 @@ class Staff:
         self._members: list[_Member] = []
         self._next_look_s = 0.0
         self._ours: Version = own_version()
+        self.head = Head()
         self.lost: list[Any] = []
         """Orders whose players are gone; whoever reads them empties the list."""
 
@@ -92,6 +94,7 @@ class Staff:
 
         Raises:
             StaffError: no machine can play.
+            HeadLostError: the cluster is no more.
         """
         now_s = time.monotonic()
         for member in list(self._members):
@@ -99,6 +102,8 @@ class Staff:
         if now_s < self._next_look_s:
             return
         self._next_look_s = now_s + _LOOK_S
+        if not self.head.answers():
+            return
         alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
         for name in [name for name in self._nodes if name not in alive]:
             for member in [m for m in self._members if m.node == name]:
@@ -245,6 +250,12 @@ class Staff:
         for member in self._members:
             if member.pid:
                 member.actor.hush.options(concurrency_group="watch").remote()
+
+    def turn(self, generation: int) -> None:
+        """Let all players answer orders for older nets at once."""
+        for member in self._members:
+            if member.orders:
+                member.actor.turn.options(concurrency_group="watch").remote(generation)
 
     @property
     def busy(self) -> bool:
