@@ -24,7 +24,8 @@ from training.data.records import SelfPlayRecord
 from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
-from training.settings.schema import Mix, PlayConfig, RunConfig
+from training.settings.play import Mix, PlayConfig
+from training.settings.schema import RunConfig
 
 ray = pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]

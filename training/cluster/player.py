@@ -16,7 +16,7 @@ from training.measure.arena import ArenaResult, play_arena
 from training.measure.match import play_index
 from training.play.evaluators import load_evaluator
 from training.play.groups import GameGroups
-from training.settings.schema import PlayConfig
+from training.settings.play import PlayConfig
 
 
 class Player:
