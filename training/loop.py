@@ -197,14 +197,7 @@ class Run:
         )
         state.games += counters.games
         state.positions += counters.moves
-        rates = {
-            "positions_per_s": counters.moves / max(seconds, 1e-9),
-            "evaluations_per_s": counters.evaluations / max(seconds, 1e-9),
-            "simulations_per_s": counters.simulations / max(seconds, 1e-9),
-            "evaluated_share": counters.evaluations / max(counters.simulations, 1),
-            "rejected_openings": counters.rejected / max(counters.openings, 1),
-            "games": float(counters.games),
-        }
+        rates = counters.rates(seconds)
         self._mean_rate = rates["positions_per_s"]
         rates |= crew.figures()
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)

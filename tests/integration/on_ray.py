@@ -13,7 +13,8 @@ from training.crew.players import Players, Terms
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.play.game import Counters
-from training.settings.schema import Mix, PlayConfig, RunConfig
+from training.settings.play import Mix, PlayConfig
+from training.settings.schema import RunConfig
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))

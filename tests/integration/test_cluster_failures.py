@@ -16,7 +16,7 @@ from training.crew.crew import WorkerError
 from training.data.journal import read_journal
 from training.measure.brainproc import BrainLimits
 from training.measure.match import MatchConfig, play_index
-from training.settings.schema import Mix
+from training.settings.play import Mix
 
 ray = pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]

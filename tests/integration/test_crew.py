@@ -12,7 +12,7 @@ import pytest
 from training.crew.crew import Crew, WorkerError
 from training.data.shards import list_shards, read_shard
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
-from training.settings.schema import Mix, PlayConfig
+from training.settings.play import Mix, PlayConfig
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))

@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 
 from training.crew.players import Here, Players, Terms
+from training.settings.play import Mix
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
-from training.settings.schema import Mix
 
 
 def family_cpu_s() -> float:

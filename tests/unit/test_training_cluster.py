@@ -20,7 +20,7 @@ from training.data.journal import Journal, recover_journals
 from training.data.shards import RecordError, encode, list_shards, read_shard
 from training.measure.arena import ArenaPlayer, ArenaSpec
 from training.play.game import Counters
-from training.settings.schema import Mix
+from training.settings.play import Mix
 
 MIX = Mix(((9, 9, 1.0),), ((0, 1.0),))
 FIRST, SECOND = NetName("a", ".onnx"), NetName("b", ".onnx")

@@ -11,7 +11,7 @@ from engine.rules._board import Board
 from engine.search._tree import IDLE, LEAF, PROVEN_NONE, Tree, gather, scatter
 from engine.search.params import SearchParams
 from training.play.gumbel import GumbelRoot, improved_policy, phases, v_mix
-from training.settings.schema import GumbelParams
+from training.settings.play import GumbelParams
 
 NAN = float("nan")
 

@@ -20,7 +20,8 @@ from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
 from training.play.game import Counters, SelfPlayGame
 from training.play.groups import GameGroups
-from training.settings.schema import Mix, OpeningConfig, PlayConfig
+from training.play.regret import Mistakes
+from training.settings.play import Mix, OpeningConfig, PlayConfig
 
 QUICK = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 ALL_RULES = tuple((rule, 1.0) for rule in (0, 1, 4, 8, 9))
@@ -314,7 +315,8 @@ def test_every_game_draws_its_own_noise():
     config = PlayConfig(simulations=8, fast_simulations=4)
     first, second = (
         SelfPlayGame(
-            config, (9, 9), lambda seed=seed: (seed, 0), lambda _: None, Solver(10), Counters(), lambda: "n"
+            config, (9, 9), lambda seed=seed: (seed, 0), lambda _: None, Solver(10), Counters(), lambda: "n",
+            Mistakes(),
         )
         for seed in (1, 2)
     )

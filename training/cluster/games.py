@@ -20,7 +20,7 @@ from training.cluster.session import connect, leave
 from training.cluster.staff import DEPTH, Staff
 from training.crew.crew import WorkerError
 from training.measure.match import MatchConfig
-from training.settings.schema import PlayConfig
+from training.settings.play import PlayConfig
 
 _SILENCE_S = 1800.0  # derived: a game at a minute a move takes less
 _LOOK_S = 0.2

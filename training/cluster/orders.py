@@ -14,7 +14,7 @@ import numpy as np
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.measure.match import MatchConfig
 from training.play.game import Counters
-from training.settings.schema import Mix
+from training.settings.play import Mix
 
 ORDER_S = 10.0
 """Seconds after which an order of self-play is answered with what is done (derived: a third of the 30 s

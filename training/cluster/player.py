@@ -17,7 +17,7 @@ from training.measure.match import play_index
 from training.play.evaluators import load_evaluator
 from training.play.game import Counters
 from training.play.groups import GameGroups
-from training.settings.schema import PlayConfig
+from training.settings.play import PlayConfig
 
 
 class Player:

@@ -24,7 +24,7 @@ from training.crew.players import Players, Terms
 from training.data.shards import RecordError
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
-from training.settings.schema import Mix
+from training.settings.play import Mix
 
 _LOOK_S = 0.05
 _WAIT_ANSWER_S = 0.2

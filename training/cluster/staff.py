@@ -16,7 +16,7 @@ from training.cluster.orders import ORDER_S
 from training.cluster.player import Player
 from training.cluster.session import Head
 from training.cluster.version import Version, own_version
-from training.settings.schema import PlayConfig
+from training.settings.play import PlayConfig
 
 DEPTH = 2
 """Orders that a player has: one it works at and one that waits, so that it never does."""

@@ -17,7 +17,7 @@ from training.crew.worker import worker_main
 from training.data.journal import recover_journal, shard_stem
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
-from training.settings.schema import Mix, PlayConfig
+from training.settings.play import Mix, PlayConfig
 
 _STOP_PATIENCE_S = 10.0
 _LOOK_S = 0.2  # between two looks at the workers

@@ -15,7 +15,8 @@ from typing import Protocol
 from training.crew.crew import Crew
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.game import Counters
-from training.settings.schema import Mix, RunConfig
+from training.settings.play import Mix
+from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
 
 

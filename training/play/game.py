@@ -28,7 +28,8 @@ from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.play.gumbel import GumbelRoot, RootChoice
-from training.settings.schema import GumbelParams, PlayConfig
+from training.play.regret import Mistakes
+from training.settings.play import GumbelParams, PlayConfig
 
 _PROOF = {
     PROVEN_WIN: (Flag.PROVEN_WIN, (1.0, 0.0, 0.0)),
@@ -47,6 +48,7 @@ class Counters:
     simulations: int = 0
     evaluations: int = 0
     openings: int = 0
+    regretted: int = 0
     rejected: int = 0
 
     def add(self, other: Counters, sign: int = 1) -> None:
@@ -54,6 +56,18 @@ class Counters:
         for field_ in dataclasses.fields(self):
             name = field_.name
             setattr(self, name, getattr(self, name) + sign * getattr(other, name))
+
+    def rates(self, seconds: float) -> dict[str, float]:
+        """Return what a log tells of so many seconds of play."""
+        return {
+            "positions_per_s": self.moves / max(seconds, 1e-9),
+            "evaluations_per_s": self.evaluations / max(seconds, 1e-9),
+            "simulations_per_s": self.simulations / max(seconds, 1e-9),
+            "evaluated_share": self.evaluations / max(self.simulations, 1),
+            "rejected_openings": self.rejected / max(self.openings, 1),
+            "regret_starts": self.regretted / max(self.openings, 1),
+            "games": float(self.games),
+        }
 
 
 class SelfPlayGame:
@@ -68,6 +82,7 @@ class SelfPlayGame:
         solver: Solver,
         counters: Counters,
         net_id: Callable[[], str],
+        mistakes: Mistakes,
     ) -> None:
         """Make the first opening.
 
@@ -79,10 +94,11 @@ class SelfPlayGame:
             solver: shared by the games of one thread.
             counters: shared by the games of one group.
             net_id: returns the name of the net in use, for records.
+            mistakes: shared by the games of one group: where they went wrong.
         """
         self._config, self._size, self._solver = config, size, solver
         self._next_game, self._on_record, self._net_id = next_game, on_record, net_id
-        self._counters = counters
+        self._counters, self._mistakes = counters, mistakes
         self.tree = Tree(config.search_params(), config.tree_bytes, solver)
         self.want = -1
         self._full_gumbel = config.gumbel
@@ -126,7 +142,27 @@ class SelfPlayGame:
         self._seed, self._rule = self._next_game()
         self._rng = np.random.Generator(np.random.PCG64(self._seed))
         self._tries = 0
-        self._new_opening()
+        if not self._config.opening.regret_share or not self._begin_with_regret():
+            self._new_opening()
+
+    def _begin_with_regret(self) -> bool:
+        """Begin where a game went wrong, for a share of the games; False where this one does not."""
+        if self._rng.random() >= self._config.opening.regret_share:
+            return False
+        start = self._mistakes.draw(self._rng)
+        if start is None:
+            return False
+        self._counters.openings += 1
+        self._counters.regretted += 1
+        self._rule = start.rule
+        self.board = Board(*self._size, self._rule)
+        for point in start.points:
+            self.board.place(point)
+        self._builder: GameBuilder | None = None
+        self._opening_stones, self._from_regret = self.board.ply, True
+        self.tree.clear()
+        self._set_root()
+        return True
 
     def _new_opening(self) -> None:
         """Put the first stones; those of the net follow in `_root_known`."""
@@ -134,7 +170,7 @@ class SelfPlayGame:
         width, height = self._size
         self._counters.openings += 1
         board = self.board = Board(width, height, self._rule)
-        self._builder: GameBuilder | None = None
+        self._builder, self._from_regret = None, False
         most = min(opening.max_stones, board.points // 12)
         self._opening_stones = int(rng.integers(most + 1))
         reach_x, reach_y = min(opening.spread, (width - 1) // 2), min(opening.spread, (height - 1) // 2)
@@ -197,6 +233,8 @@ class SelfPlayGame:
 
     def _lopsided(self, wdl: tuple[float, float, float] | None) -> bool:
         opening = self._config.opening
+        if self._from_regret:
+            return False
         return wdl is not None and self._tries < opening.tries and abs(wdl[0] - wdl[2]) > opening.max_value
 
     def _reject(self) -> None:
@@ -266,6 +304,9 @@ class SelfPlayGame:
 
     def _finish(self, winner: int, end: End) -> None:
         assert self._builder
-        self._on_record(self._builder.finish(winner, end))
+        record = self._builder.finish(winner, end)
+        self._on_record(record)
+        if self._config.opening.regret_share:
+            self._mistakes.learn(record)
         self._counters.games += 1
         self._new_game()

@@ -12,7 +12,8 @@ from engine.threats._solver import Solver
 from training.data.records import SelfPlayRecord
 from training.play.batch import LeafBatch
 from training.play.game import Counters, SelfPlayGame
-from training.settings.schema import Mix, PlayConfig
+from training.play.regret import Mistakes
+from training.settings.play import Mix, PlayConfig
 
 SOLVER_TABLE_LOG2 = 16  # 2.5 MB a group of games; enough for the budgets of `PlayConfig`
 
@@ -39,9 +40,9 @@ class GameGroup:
         def next_game() -> tuple[int, int]:
             return int(self._rng.integers(2**63)), int(self._rng.choice(codes, p=chances))
 
-        solver = Solver(SOLVER_TABLE_LOG2)
+        solver, mistakes = Solver(SOLVER_TABLE_LOG2), Mistakes()
         self.games = [
-            SelfPlayGame(config, size, next_game, on_record, solver, self.counters, net_id)
+            SelfPlayGame(config, size, next_game, on_record, solver, self.counters, net_id, mistakes)
             for _ in range(games)
         ]
         self._batch = LeafBatch(games, *size)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.search._tree import PROVEN_LOSS, Tree
-from training.settings.schema import GumbelParams
+from training.settings.play import GumbelParams
 
 Floats = npt.NDArray[np.float64]
 
