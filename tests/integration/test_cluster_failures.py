@@ -109,7 +109,9 @@ def test_a_net_that_the_object_store_does_not_take_is_one_error(tmp_path: Path, 
         full.shutdown()
 
 
-def test_a_machine_with_a_full_disk_is_left_alone(cluster: Any, tmp_path: Path, said: list[str]) -> None:
+def test_a_machine_with_a_full_disk_is_left_alone(
+    cluster: Any, tmp_path: Path, said: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
     """Its files end at half the size of the net."""
     from training.cluster.players import Cluster
 
@@ -128,6 +130,7 @@ def test_a_machine_with_a_full_disk_is_left_alone(cluster: Any, tmp_path: Path, 
         play(players, 2, 200, str(NET), Mix(((9, 9, 1.0),), ((0, 1.0),)))
         wait_for(lambda: any("left alone" in line for line in said), "the full one given up")
         line = next(line for line in said if "left alone" in line)
+        assert "Traceback" not in capfd.readouterr().err, "the lines about it are enough"
         assert "failed 3 times in a row" in line and "File too large" in line and ".onnx" in line
         play(players, 3)
         found = games(tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import re
 import socket
 import time
@@ -39,6 +41,8 @@ def connect(address: str) -> None:
         return
     if address != "auto":
         _reach(address)
+    # A lost player has two orders; the traceback of the second says nothing that the line about it does not.
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     try:
         ray.init(address=address, namespace="tengen", logging_level=logging.ERROR, log_to_driver=False)
     except Exception as error:  # whatever Ray says: one line of it
@@ -65,7 +69,8 @@ class Head:
         context = ray.get_runtime_context()
         self._address: str = context.gcs_address
         node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
-        self._socket: str = node["RayletSocketName"]
+        self._path: str = node["RayletSocketName"]
+        self._line: socket.socket | None = None  # to the processes here; it closes when they end
         self._silent_since_s: float | None = None
 
     def answers(self) -> bool:
@@ -97,16 +102,22 @@ class Head:
         Raises:
             HeadLostError: they do not, so that no net can leave it.
         """
-        if not self._socket.startswith("/"):
-            return
-        with socket.socket(socket.AF_UNIX) as ours:
-            ours.settimeout(_HEAD_TRY_S)
-            try:
-                ours.connect(self._socket)
-            except (ConnectionError, FileNotFoundError) as error:
-                raise HeadLostError(f"Ray's processes on this machine have ended; {_AGAIN}") from error
-            except OSError:
-                return  # too busy to answer
+        if not self._path.startswith("/"):
+            return  # a system without such sockets
+        if self._line is not None:
+            with contextlib.suppress(OSError):
+                try:
+                    self._line.recv(1)
+                except BlockingIOError:
+                    return
+        line = socket.socket(socket.AF_UNIX)
+        try:
+            line.connect(self._path)
+        except (ConnectionError, FileNotFoundError) as error:
+            line.close()
+            raise HeadLostError(f"Ray's processes on this machine have ended; {_AGAIN}") from error
+        line.setblocking(False)
+        self._line = line
 
 
 def _reach(address: str) -> None:
