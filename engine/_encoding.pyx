@@ -20,14 +20,11 @@ cdef void fill(float* plane, int n, float value) noexcept nogil:
 cdef void encode_planes(BoardState* b, float* out) noexcept nogil:
     cdef int n = b.points, own = b.to_move, other = 1 - b.to_move, i, side, colour, shape
     cdef uint8_t shapes[484]
-    memset(out, 0, N_PLANES * n * sizeof(float))
     for i in range(n):
-        if b.cells[i] != OBSTACLE:
-            out[i] = 1
-        if b.cells[i] == own:
-            out[n + i] = 1
-        elif b.cells[i] == other:
-            out[2 * n + i] = 1
+        out[i] = b.cells[i] != OBSTACLE
+        out[n + i] = b.cells[i] == own
+        out[2 * n + i] = b.cells[i] == other
+    memset(out + 3 * n, 0, (N_PLANES - 3) * n * sizeof(float))
     for side in range(2):
         colour = own if side == 0 else other
         board_shapes(b, colour, shapes)

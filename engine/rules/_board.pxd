@@ -12,6 +12,7 @@ cdef extern from "cpu.h" nogil:
     int tengen_have_vectors()
 
 cdef extern from "shapes.h" nogil:
+    void tengen_add_stone(uint32_t* line, int colour, uint32_t bit)
     void tengen_shapes(uint32_t** lines, int exact_black, int exact_white, int caro, int threes, unsigned* some)
 
 cdef extern from "bits.h" nogil:

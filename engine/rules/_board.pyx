@@ -167,7 +167,7 @@ cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept
         if colour < 2:
             if line.five[colour] & bit:
                 b.winner = <uint8_t>colour
-            line.stones[colour] |= bit
+            tengen_add_stone(<uint32_t*>line, colour, bit)
         if VECTORS:
             lines[d] = <uint32_t*>line
             numbers[d] = i

@@ -13,6 +13,13 @@ static __forceinline int tengen_lowest32(uint32_t v)
     _BitScanForward(&i, v);
     return (int)i;
 }
+/* Index of the highest one, likewise. */
+static __forceinline int tengen_highest32(uint32_t v)
+{
+    unsigned long i;
+    _BitScanReverse(&i, v);
+    return (int)i;
+}
 static __forceinline int tengen_lowest64(uint64_t v)
 {
     unsigned long i;
@@ -21,6 +28,7 @@ static __forceinline int tengen_lowest64(uint64_t v)
 }
 #else
 static inline int tengen_lowest32(uint32_t v) { return __builtin_ctz(v); }
+static inline int tengen_highest32(uint32_t v) { return 31 - __builtin_clz(v); }
 static inline int tengen_lowest64(uint64_t v) { return __builtin_ctzll(v); }
 #endif
 

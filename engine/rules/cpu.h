@@ -26,6 +26,7 @@ that use them, and whether the processor has them. */
 #define TENGEN_PREFETCH(p) _mm_prefetch((const char*)(p), _MM_HINT_T0)
 #else
 #define TENGEN_AVX2 0
+#define TENGEN_PREFETCH(p) ((void)(p))
 #endif
 #if !defined(TENGEN_AVX512)     /* elsewhere AVX2 does */
 #define TENGEN_AVX512 0

@@ -4,6 +4,7 @@ same steps in plain words, stand at `evaluate_line` in `_board.pyx`; both must g
 #define TENGEN_SHAPES_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "cpu.h"
 
@@ -17,6 +18,19 @@ enum {
     SHAPES_OPEN_FOUR = 9,
     SHAPES_OPEN_THREE = 11
 };
+
+/* Add a stone. Both colours are written at once: `shapes_load` reads them so, and would have to wait for a half. */
+static inline void tengen_add_stone(uint32_t* line, int colour, uint32_t bit)
+{
+#if TENGEN_AVX2
+    uint64_t both;
+    memcpy(&both, line + SHAPES_STONES, sizeof both);
+    both |= (uint64_t)bit << 32 * colour;
+    memcpy(line + SHAPES_STONES, &both, sizeof both);
+#else
+    line[SHAPES_STONES + colour] |= bit;
+#endif
+}
 
 #if TENGEN_AVX2
 

@@ -75,10 +75,35 @@ TENGEN_INNER void lines_product_column(const float* in, int cells, int n_in, con
     }
 }
 
+/* The product for one cell: 64 outputs at a time, so that no sum has to wait for itself. Same bits as a tile. */
+TENGEN_INNER void lines_product_cell(const float* in, int n_in, const float* w, const float* bias, float* out, int
+                                     n_out, int residual, int relu)
+{
+    __m256 sum[8];
+    int v, k;
+#pragma GCC unroll 8
+    for (v = 0; v < 8; v++) {
+        sum[v] = _mm256_load_ps(bias + 8 * v);
+        if (residual)
+            sum[v] = _mm256_add_ps(sum[v], _mm256_load_ps(out + 8 * v));
+    }
+    for (k = 0; k < n_in; k++, w += n_out) {
+        const __m256 value = _mm256_broadcast_ss(in + k);
+#pragma GCC unroll 8
+        for (v = 0; v < 8; v++)
+            sum[v] = _mm256_fmadd_ps(value, _mm256_load_ps(w + 8 * v), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (v = 0; v < 8; v++)
+        _mm256_store_ps(out + 8 * v, relu ? _mm256_max_ps(sum[v], _mm256_setzero_ps()) : sum[v]);
+}
+
 TENGEN_INNER void lines_product_body(const float* in, int cells, int n_in, const float* w, const float* bias, float*
                                      out, int n_out, int residual, int relu)
 {
     int left = n_out / 8;
+    for (; cells == 1 && left >= 8; left -= 8, w += 64, bias += 64, out += 64)
+        lines_product_cell(in, n_in, w, bias, out, n_out, residual, relu);
     while (left > 0) {
         int take = left == 6 || left == 5 || left == 3 ? 3 : left >= 4 ? 4 : left;
         if (take == 4)

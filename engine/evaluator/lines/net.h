@@ -16,6 +16,7 @@ The pointwise products are taken in floats, in 16 bits or in 8 (`bits`, `layout.
 
 #include <math.h>
 
+#include "bits.h"
 #include "loops.h"
 
 /* --- planes and window --------------------------------------------------------------------------------------- */
@@ -29,22 +30,6 @@ static void lines_scan(tengen_lines* net, const float* planes, int width, int he
     net->loops->scan(net, planes, width, height);
 }
 
-static int lines_lowest(uint32_t mask)
-{
-    int n = 0;
-    while (!(mask >> n & 1))
-        n++;
-    return n;
-}
-
-static int lines_highest(uint32_t mask)
-{
-    int n = 31;
-    while (!(mask >> n & 1))
-        n--;
-    return n;
-}
-
 /* Put the window around the stones; return whether it leaves out enough of a board without obstacles.
 
 What pooling usually adds is a mean of positions with many stones; behind one or two stones it is far off. */
@@ -52,31 +37,35 @@ static int lines_around(tengen_lines* net)
 {
     lines_window* w = &net->window;
     uint32_t stones[LINES_SIDE];
-    uint16_t usable = 1;
+    uint16_t unusable = 0;
     int width = w->width, height = w->height, margin = net->margin, cells = 0, n_stones = 0, x, y;
     for (y = 0; y < height; y++) {
         const uint16_t* row = lines_digit(net, 0, y);
-        stones[y] = 0;
-        for (x = 0; x < width; x++) {
-            stones[y] |= (uint32_t)(row[x] >> 1) << x;      /* 2 and 3 */
-            n_stones += row[x] >> 1;
-            usable &= (uint16_t)(row[x] | row[x] >> 1);
-        }
+        uint32_t mask = 0;
+        for (x = 0; x < width; x++)
+            unusable |= row[x] == 0;
+        for (x = 0; x < width; x++)
+            mask |= (uint32_t)(row[x] >> 1) << x;           /* 2 and 3 */
+        n_stones += tengen_count32(mask);
+        stones[y] = mask;
     }
-    if (!usable || n_stones < LINES_FEW)
+    if (unusable || n_stones < LINES_FEW)
         return 0;
     w->left = w->top = LINES_SIDE;
     w->bottom = 0;
     for (y = 0; y < height; y++) {
         int near = y > margin ? y - margin : 0, last = y + margin < height ? y + margin : height - 1;
+        int low, high;
         uint32_t mask = 0;
         for (; near <= last; near++)
             mask |= stones[near];
         w->from[y] = w->until[y] = 0;
         if (mask == 0)
             continue;
-        w->from[y] = lines_lowest(mask) > margin ? lines_lowest(mask) - margin : 0;
-        w->until[y] = lines_highest(mask) + margin < width ? lines_highest(mask) + margin + 1 : width;
+        low = tengen_lowest32(mask);
+        high = tengen_highest32(mask);
+        w->from[y] = low > margin ? low - margin : 0;
+        w->until[y] = high + margin < width ? high + margin + 1 : width;
         cells += w->until[y] - w->from[y];
         w->left = w->from[y] < w->left ? w->from[y] : w->left;
         w->top = y < w->top ? y : w->top;
@@ -153,7 +142,8 @@ static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
     int off = net->far == NULL || row < 0 || row >= w->height;
     int before = off ? b - a : a < 0 ? -a : 0, after = off || b <= w->width ? 0 : b - w->width;
     int cells = b - a - before - after;
-    memset(to, 0, sizeof(float) * channels * before);
+    if (before > 0)     /* rarely: the calls would cost more than the cells */
+        memset(to, 0, sizeof(float) * channels * before);
     to += before * channels;
     if (cells > 0) {
         const float* from = net->far->x + (((size_t)layer * w->height + row) * w->width + a + before) * channels;
@@ -162,7 +152,8 @@ static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
         else
             memcpy(to, from, sizeof(float) * channels * cells);
     }
-    memset(to + cells * channels, 0, sizeof(float) * channels * after);
+    if (after > 0)
+        memset(to + cells * channels, 0, sizeof(float) * channels * after);
 }
 
 /* Find by how much `n` numbers of `cell` lie above those of an empty board. Until stones come in by the pooling, a cell

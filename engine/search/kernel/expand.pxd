@@ -63,7 +63,7 @@ cdef inline bint store_moves(
     cdef uint32_t bits[484]
     cdef uint64_t ranks[484]
     cdef uint8_t buckets[484]
-    cdef uint16_t counts[64]
+    cdef uint16_t counts[4][64]     # four that take turns: to count on in one place means to wait for it
     cdef uint16_t kept[484]
     cdef int stored = n if n <= cap else cap, wanted = stored
     cdef Ref ref = take(graph, moves_units(stored))
@@ -86,9 +86,11 @@ cdef inline bint store_moves(
             bucket = (top - bits[i]) >> 21
             buckets[i] = <uint8_t>(bucket if bucket < 63 else 63)
         for i in range(n):
-            counts[buckets[i]] += 1
-        while counts[first] < wanted:
-            wanted -= counts[first]
+            counts[i & 3][buckets[i]] += 1
+        for i in range(64):
+            counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i]
+        while counts[0][first] < wanted:
+            wanted -= counts[0][first]
             first += 1
         for i in range(n):
             ranks[k] = rank_of(bits[i], legal.points[i])

@@ -4,29 +4,34 @@ from libc.math cimport frexp
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
+cdef extern from *:
+    """
+    #define TENGEN_WHOLE 6755399441055744.0
+    """
+    const double WHOLE "TENGEN_WHOLE"   # 1.5 * 2 ** 52: adding it rounds to a whole number
 
 cdef inline void exp_negative(double* x, int n) noexcept nogil:
     """Replace each x <= 0 by e ** x, to 2e-7, from plain arithmetic: libm's bits differ between machines.
 
-    Short loops without a branch, so that compilers use vector instructions.
+    Short loops without a branch or a change of width, so that compilers use vector instructions.
     """
+    cdef double rounded[484]    # WHOLE + k, k the whole number next to log2(e) * x: it stands in the lowest bits
     cdef uint64_t powers[484]   # bits of 2 ** k
-    cdef int k[484]
-    cdef double halves[484]
     cdef double r
     cdef int i
     for i in range(n):
         r = x[i] if x[i] > -80.0 else -80.0
-        k[i] = <int>(r * 1.4426950408889634 - 0.5)
-        r = r - k[i] * 0.6931471805599453
+        rounded[i] = r * 1.4426950408889634 + WHOLE
+        r = r - (rounded[i] - WHOLE) * 0.6931471805599453
         x[i] = 1.0 + r * (
             1.0 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720)))))
         )
+    memcpy(powers, rounded, n * sizeof(double))
     for i in range(n):
-        powers[i] = <uint64_t>(k[i] + 1023) << 52
-    memcpy(halves, powers, n * sizeof(double))
+        powers[i] = (powers[i] + 1023) << 52
+    memcpy(rounded, powers, n * sizeof(double))
     for i in range(n):
-        x[i] = halves[i] * x[i]
+        x[i] = rounded[i] * x[i]
 
 
 cdef inline double log_positive(double x) noexcept nogil:

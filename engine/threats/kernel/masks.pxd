@@ -1,8 +1,47 @@
 # cython: language_level=3
 """What the line masks of a board say about fives and fours, for the solver; inlined where it is used."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from engine.rules._board cimport LINE_WORDS, BoardState, Line, lowest32, lowest64
+
+cdef enum:
+    POINT_WORDS = 8         # 64-bit words that hold one bit a point
+
+cdef struct Points:         # a set of them
+    uint64_t words[8]
+
+
+cdef inline void clear(Points* marks) noexcept nogil:
+    memset(marks, 0, sizeof(Points))
+
+
+cdef inline void mark(Points* marks, int point) noexcept nogil:
+    marks.words[point >> 6] |= (<uint64_t>1) << (point & 63)
+
+
+cdef inline bint marked(const Points* marks, int point) noexcept nogil:
+    return (marks.words[point >> 6] >> (point & 63)) & 1
+
+
+cdef inline void keep_common(Points* marks, const Points* others) noexcept nogil:
+    """Forget the points that are not in both."""
+    cdef int w
+    for w in range(POINT_WORDS):
+        marks.words[w] &= others.words[w]
+
+
+cdef inline int list_marked(const Points* marks, uint16_t* out) noexcept nogil:
+    """List the points, ascending; returns how many."""
+    cdef uint64_t word
+    cdef int w, n = 0
+    for w in range(POINT_WORDS):
+        word = marks.words[w]
+        while word:
+            out[n] = <uint16_t>(w * 64 + lowest64(word))
+            n += 1
+            word &= word - 1
+    return n
 
 
 cdef inline bint any_line(const uint64_t* words) noexcept nogil:
@@ -102,13 +141,13 @@ cdef inline int completions(const BoardState* b, int point, int colour) noexcept
     return n
 
 
-cdef inline void mark_mask(const BoardState* b, int line, uint32_t mask, uint8_t* marks) noexcept nogil:
+cdef inline void mark_mask(const BoardState* b, int line, uint32_t mask, Points* marks) noexcept nogil:
     while mask:
-        marks[b.point_at[line][lowest32(mask)]] = 1
+        mark(marks, b.point_at[line][lowest32(mask)])
         mask &= mask - 1
 
 
-cdef inline void mark_fours(const BoardState* b, int colour, uint8_t* marks) noexcept nogil:
+cdef inline void mark_fours(const BoardState* b, int colour, Points* marks) noexcept nogil:
     cdef uint64_t words
     cdef int w, i
     for w in range(LINE_WORDS):
@@ -119,7 +158,7 @@ cdef inline void mark_fours(const BoardState* b, int colour, uint8_t* marks) noe
             mark_mask(b, i, b.lines[i].four[colour], marks)
 
 
-cdef inline void mark_fives(const BoardState* b, int colour, uint8_t* marks) noexcept nogil:
+cdef inline void mark_fives(const BoardState* b, int colour, Points* marks) noexcept nogil:
     """Mark the five points and, under caro, every cell that may be next to such a five."""
     cdef uint64_t words
     cdef uint32_t near

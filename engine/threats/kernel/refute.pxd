@@ -1,16 +1,16 @@
 # cython: language_level=3
 """Where one more stone of the defender could spoil a win by fours: every other stone leaves the proof as it is."""
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint16_t
 
 from engine.rules._board cimport (
     BLACK, EMPTY, TABLES_ALL, BoardState, Line, board_forbidden, board_place, board_undo,
 )
-from engine.threats.kernel.masks cimport blocks, mark_fives, mark_fours
+from engine.threats.kernel.masks cimport Points, blocks, mark, mark_fives, mark_fours, marked
 from engine.threats.kernel.state cimport SolverState
 from engine.threats.kernel.vcf cimport deepen
 
 
-cdef inline bint mark_refuters(SolverState* s, BoardState* b, int fours, uint8_t* marks) noexcept nogil:
+cdef inline bint mark_refuters(SolverState* s, BoardState* b, int fours, Points* marks) noexcept nogil:
     """Mark every point where one more stone of the defender could spoil a VCF with at most `fours` fours.
 
     The attacker is to move. Any other stone leaves each four of the proof a four with the same
@@ -25,7 +25,7 @@ cdef inline bint mark_refuters(SolverState* s, BoardState* b, int fours, uint8_t
     return mark_win(s, b, move, result, marks)
 
 
-cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, uint8_t* marks) noexcept nogil:
+cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, Points* marks) noexcept nogil:
     """`mark_refuters` of the VCF that begins with `move`, the five or the first of `fours` fours."""
     cdef int att = s.attacker, dfn = 1 - att, d, k, n, threes = 0
     cdef const Line* line
@@ -33,7 +33,7 @@ cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, ui
     cdef bint fine = True
     mark_fours(b, dfn, marks)
     mark_fives(b, dfn, marks)
-    marks[move] = 1
+    mark(marks, move)
     if fours == 0:
         mark_fives(b, att, marks)
         return True
@@ -47,7 +47,7 @@ cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, ui
     mark_fives(b, att, marks)
     n = blocks(b, att, replies)
     for k in range(n):
-        marks[replies[k]] = 1
+        mark(marks, replies[k])
         if s.legality and dfn == BLACK and board_forbidden(b, replies[k]):
             mark_legality(s, b, replies[k], marks)
             continue
@@ -60,14 +60,14 @@ cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, ui
     return fine
 
 
-cdef inline void mark_legality(SolverState* s, BoardState* b, int point, uint8_t* marks) noexcept nogil:
+cdef inline void mark_legality(SolverState* s, BoardState* b, int point, Points* marks) noexcept nogil:
     """Mark where a stone of the defender turns the legality of black's move at `point` for the better."""
     cdef int p, dfn = 1 - s.attacker
     cdef bint forbidden = board_forbidden(b, point)
     for p in range(b.points):
-        if b.cells[p] != EMPTY or marks[p] or p == point:
+        if b.cells[p] != EMPTY or marked(marks, p) or p == point:
             continue
         board_place(b, p, dfn, TABLES_ALL)
         if board_forbidden(b, point) != forbidden:
-            marks[p] = 1
+            mark(marks, p)
         board_undo(b)

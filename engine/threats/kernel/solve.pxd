@@ -1,6 +1,6 @@
 # cython: language_level=3
 """Whole questions: has the attacker a win, which defences may refute it, which answer lasts longest."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, malloc
 from libc.string cimport memset
 
@@ -8,7 +8,7 @@ from engine.rules._board cimport (
     BLACK, EMPTY, MAX_POINTS, MAX_SIDE, TABLES_ALL, BoardState, board_any_five, board_forbidden, board_place,
     board_set_to_move, board_undo, stone_key, turn_key,
 )
-from engine.threats.kernel.masks cimport any_line, mark_fives
+from engine.threats.kernel.masks cimport Points, any_line, clear, list_marked, mark, mark_fives, marked
 from engine.threats.kernel.refute cimport mark_refuters
 from engine.threats.kernel.state cimport (
     ABORTED, INFINITE, MAX_FOURS, SOLVER_NONE, SOLVER_UNKNOWN, SOLVER_WIN, Child, ProofEntry, SolverResult,
@@ -118,10 +118,11 @@ cdef inline int defend(
     SolverState* s, BoardState* b, int attacker, bint threes, int64_t node_budget, SolverResult* out, uint16_t* points
 ) noexcept nogil:
     """Solve for the attacker after a pass, then every defence that may refute."""
-    cdef int to_move = b.to_move, dfn = 1 - attacker, p, n = 0, left
+    cdef int to_move = b.to_move, dfn = 1 - attacker, p, k, n = 0, n_marked, n_tried = 0
     cdef int64_t end
-    cdef bint marked = False
-    cdef uint8_t marks[484]
+    cdef bint found = False
+    cdef uint16_t tried[484]
+    cdef Points marks
     cdef SolverResult after
     if threes:
         solve_vct(s, b, attacker, node_budget, out)
@@ -131,37 +132,36 @@ cdef inline int defend(
         return -1
     # candidates: what may spoil the VCF; without one, everything
     s.limit = s.nodes + node_budget
-    memset(marks, 0, b.points)
+    clear(&marks)
     board_set_to_move(b, attacker)
     solve_now(s, b, False, False, node_budget, &after)
     if after.verdict == SOLVER_WIN:
-        marked = mark_refuters(s, b, (after.distance - 1) // 2, marks)
+        found = mark_refuters(s, b, (after.distance - 1) // 2, &marks)
     board_set_to_move(b, dfn)
     s.limit = s.nodes + node_budget
     end = s.limit
-    for p in range(b.points):
-        if not marked:
-            marks[p] = 1
-        if b.cells[p] != EMPTY or (s.legality and dfn == BLACK and board_forbidden(b, p)):
-            marks[p] = 0
-        n += marks[p]
-    left = n
-    n = 0
-    for p in range(b.points):
-        if not marks[p]:
-            continue
+    if not found:
+        for p in range(b.points):
+            mark(&marks, p)
+    n_marked = list_marked(&marks, tried)
+    for k in range(n_marked):
+        p = tried[k]
+        if b.cells[p] == EMPTY and not (s.legality and dfn == BLACK and board_forbidden(b, p)):
+            tried[n_tried] = <uint16_t>p
+            n_tried += 1
+    for k in range(n_tried):
+        p = tried[k]
         # a fair share of what is left for each; a defence that wins at once is one
         board_place(b, p, dfn, TABLES_ALL)
         s.nodes += 1
         if b.winner == dfn:
             after.verdict = SOLVER_NONE
         else:
-            solve_now(s, b, threes, False, 1 + (end - s.nodes) // left, &after)
+            solve_now(s, b, threes, False, 1 + (end - s.nodes) // (n_tried - k), &after)
         board_undo(b)
         if after.verdict != SOLVER_WIN:
             points[n] = <uint16_t>p
             n += 1
-        left -= 1
     board_set_to_move(b, to_move)
     out.nodes = s.nodes
     return n
@@ -174,15 +174,16 @@ cdef inline int longest_answer(SolverState* s, BoardState* b, bint threes, int64
     cdef ProofEntry entry
     cdef uint16_t replies[2]
     cdef Child children[484]
-    cdef uint8_t fives[484]
-    memset(fives, 0, b.points)
+    cdef Points fives, tried
+    clear(&fives)
+    clear(&tried)
     if threes:
         memset(&entry, 0, sizeof(entry))
         n = open_defence(s, b, children, &entry)
         if n > 0 and board_any_five(b, s.attacker) < 0:
             longest = entry.distance - 1    # after any other move
             for k in range(n):
-                fives[children[k].point] = 2
+                mark(&tried, children[k].point)
     else:
         n = answers(s, b, replies)
         for k in range(n):
@@ -197,11 +198,11 @@ cdef inline int longest_answer(SolverState* s, BoardState* b, bint threes, int64
             best = children[k].point
     if best >= 0:
         return best
-    mark_fives(b, s.attacker, fives)
+    mark_fives(b, s.attacker, &fives)
     for p in range(b.points):
-        if b.cells[p] != EMPTY or fives[p] == 2 or (s.legality and dfn == BLACK and board_forbidden(b, p)):
+        if b.cells[p] != EMPTY or marked(&tried, p) or (s.legality and dfn == BLACK and board_forbidden(b, p)):
             continue
-        if fives[p] == 1:
+        if marked(&fives, p):
             return p
         if best < 0:
             best = p

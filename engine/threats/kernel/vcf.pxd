@@ -13,7 +13,7 @@ from engine.threats.kernel.masks cimport any_line, blocks, completions
 from engine.threats.kernel.state cimport (
     ABORTED, CUT, EXHAUSTED, NEVER, WHITE_ATTACKS, FourEntry, SolverState, spent,
 )
-from engine.threats.kernel.table cimport find_four, keep_four
+from engine.threats.kernel.table cimport await_four, find_four, keep_four
 
 cdef enum:
     FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: freestyle wants none)
@@ -33,6 +33,8 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
     cdef bint cut = False, tactical
     cdef FourEntry* e
     cdef int64_t start = s.nodes
+    key = b.hash ^ (WHITE_ATTACKS if att else 0)
+    await_four(s, key)
     i = board_any_five(b, att)
     if i >= 0:
         best[0] = <uint16_t>i
@@ -44,7 +46,6 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
     threatened = blocks(b, dfn, forced)
     if threatened == 0:
         return EXHAUSTED
-    key = b.hash ^ (WHITE_ATTACKS if att else 0)
     if limit > 1:
         e = find_four(s, key)
         if e != NULL:

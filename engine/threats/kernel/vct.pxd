@@ -4,19 +4,21 @@
 Which answers to a threat have to be tried follows from the threatened win (`refute`), as with the relevance zones of
 Thomsen's lambda search (https://doi.org/10.3233/ICG-2000-23403).
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from engine.rules._board cimport (
     BLACK, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, WHITE, BoardState, board_any_five, board_forbidden, board_place,
     board_set_to_move, board_undo, lowest32, lowest64,
 )
-from engine.threats.kernel.masks cimport any_line, blocks, completions, mark_fours
+from engine.threats.kernel.masks cimport (
+    Points, any_line, blocks, clear, completions, keep_common, list_marked, mark_fours,
+)
 from engine.threats.kernel.refute cimport mark_refuters, mark_win
 from engine.threats.kernel.state cimport (
     ABORTED, EXHAUSTED, INFINITE, MAX_FOURS, WHITE_ATTACKS, Child, ProofEntry, SolverState, spent,
 )
-from engine.threats.kernel.table cimport keep_proof, load_proof
+from engine.threats.kernel.table cimport await_proof, keep_proof, load_proof
 from engine.threats.kernel.vcf cimport answers, deepen
 
 cdef enum:
@@ -36,25 +38,22 @@ cdef inline void loss(ProofEntry* entry) noexcept nogil:
     entry.disproof = 0
 
 
-cdef inline int threat(SolverState* s, BoardState* b, uint8_t* marks) noexcept nogil:
+cdef inline int threat(SolverState* s, BoardState* b, Points* marks) noexcept nogil:
     """Fours of the VCF that the attacker would have if the defender, to move, passed.
 
-    Marks the points where a stone of the defender may spoil it, all others zero. Returns EXHAUSTED or CUT
+    Marks the points where a stone of the defender may spoil it, and no others. Returns EXHAUSTED or CUT
     without such a VCF of at most THREAT_FOURS fours, else ABORTED. Nobody has a five point.
     """
-    cdef int att = s.attacker, k, p, n = 0, winning = 0, result = EXHAUSTED
+    cdef int att = s.attacker, k, n, winning = 0, result = EXHAUSTED
     cdef uint16_t points[484]
     cdef uint16_t replies[2]
-    cdef uint8_t one[484]
+    cdef Points one
     if not any_line(b.with_four[att]):
         return EXHAUSTED
     board_set_to_move(b, att)
-    memset(one, 0, b.points)
-    mark_fours(b, att, one)
-    for p in range(b.points):
-        if one[p]:
-            points[n] = <uint16_t>p
-            n += 1
+    clear(&one)
+    mark_fours(b, att, &one)
+    n = list_marked(&one, points)
     # wins by one four: a defence has to spoil them all
     for k in range(n):
         if not b.caro and not (b.renju and att == WHITE) and completions(b, points[k], att) < 2:
@@ -70,10 +69,12 @@ cdef inline int threat(SolverState* s, BoardState* b, uint8_t* marks) noexcept n
         board_undo(b)
         if result != 0:
             continue
-        memset(one, 0, b.points)
-        mark_win(s, b, points[k], 1, one)
-        for p in range(b.points):
-            marks[p] = one[p] if winning == 0 else marks[p] & one[p]
+        clear(&one)
+        mark_win(s, b, points[k], 1, &one)
+        if winning == 0:
+            marks[0] = one
+        else:
+            keep_common(marks, &one)
         winning += 1
     if winning < 0:
         result = ABORTED
@@ -82,7 +83,7 @@ cdef inline int threat(SolverState* s, BoardState* b, uint8_t* marks) noexcept n
     else:
         result = deepen(s, b, THREAT_FOURS, s.limit, QUICK_NODES, replies)
         if result > 0:
-            memset(marks, 0, b.points)
+            clear(marks)
             if not mark_refuters(s, b, result, marks):
                 result = ABORTED
     board_set_to_move(b, 1 - att)
@@ -139,27 +140,29 @@ cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, Proo
 
 cdef inline int open_defence(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
     """List the defender's moves that may refute; `out.distance` is that of all others. Else as `open_attack`."""
-    cdef int n, p, kept = 0, result
+    cdef int n, k, kept = 0, result
     cdef uint16_t replies[2]
-    cdef uint8_t marks[484]
+    cdef uint16_t points[484]
+    cdef Points marks
     n = answers(s, b, replies)
     if n >= 0:
         out.distance = 2
-        for p in range(n):
-            children[p].point = replies[p]
+        for k in range(n):
+            children[k].point = replies[k]
         kept = n
     else:
-        result = threat(s, b, marks)
+        result = threat(s, b, &marks)
         if result == ABORTED:
             return ABORTED
         if result < 0:
             loss(out)
             return 0
         out.distance = <uint16_t>(2 * result + 2)
-        for p in range(b.points):
-            if marks[p] and b.cells[p] == EMPTY:
-                if not (s.legality and s.attacker == WHITE and board_forbidden(b, p)):
-                    children[kept].point = <uint16_t>p
+        n = list_marked(&marks, points)
+        for k in range(n):
+            if b.cells[points[k]] == EMPTY:
+                if not (s.legality and s.attacker == WHITE and board_forbidden(b, points[k])):
+                    children[kept].point = points[k]
                     kept += 1
     if kept == 0:
         win(out, out.distance, 0)
@@ -178,6 +181,7 @@ cdef inline bint prove(
     cdef bint attacking = colour == s.attacker, fine
     cdef uint32_t low, second, total, number
     cdef int64_t start = s.nodes
+    cdef uint64_t before
     cdef ProofEntry e
     load_proof(s, b.hash ^ (WHITE_ATTACKS if s.attacker else 0), out)
     if out.proof >= proof_limit or out.disproof >= disproof_limit:
@@ -186,10 +190,11 @@ cdef inline bint prove(
     if n == ABORTED:
         return False
     others = 0 if attacking else out.distance
+    before = out.key ^ s.turn_key
+    for i in range(n):      # the table is larger than the caches: all at once
+        await_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point])
     for i in range(n):
-        load_proof(
-            s, out.key ^ s.keys[colour * MAX_POINTS + children[i].point] ^ s.turn_key, &e
-        )
+        load_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point], &e)
         children[i].proof = e.proof
         children[i].disproof = e.disproof
         children[i].distance = e.distance
