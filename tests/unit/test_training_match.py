@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -283,9 +284,28 @@ def test_the_last_stone_levels_the_board():
 
 @pytest.mark.parametrize("side", [15, 20])
 def test_the_openings_of_the_docs_can_be_played(side):
-    file = Path(__file__).parents[2] / "docs" / "openings" / f"freestyle{side}.txt"
+    file = OPENINGS / f"freestyle{side}.txt"
     found = read_openings(file, side, side, 0)
     assert len(set(found)) == 30 and all(len(points) == 4 for points in found)
+
+
+OPENINGS = Path(__file__).parents[2] / "docs" / "openings"
+HALVES = sorted(path.stem for path in OPENINGS.glob("*-fit.txt"))
+RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_the_two_halves_of_a_list_have_nothing_in_common(name):
+    """No opening of one half is one of the other, however turned."""
+    rule, side = re.fullmatch(r"([a-z]+)([0-9]+)-fit", name).groups()
+    side, rule = int(side), RULES[rule]
+    fit, final = (
+        [balance.canonical(points, side, side) for points in read_openings(file, side, side, rule)]
+        for file in (OPENINGS / f"{name}.txt", OPENINGS / f"{name[:-4]}-final.txt")
+    )
+    assert len(fit) == len(final) >= 100
+    assert len({*fit, *final}) == len(fit) + len(final)
+    assert {len(first) + len(second) for first, second in fit} <= set(range(3, 8))
 
 
 def test_a_sequential_test_weighs_pairs_by_what_they_scatter():
