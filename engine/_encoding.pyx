@@ -1,11 +1,12 @@
 # cython: language_level=3
 """Planes of a position. The meaning of each plane stands once, in `engine.encoding`."""
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memset
 
 from engine.rules._board cimport (
     BLACK, EMPTY, OBSTACLE, SHAPE_DOUBLE_FOUR, SHAPE_FIVE, SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR,
-    SHAPE_OPEN_THREE, Board, BoardState, board_forbidden, board_shapes,
+    SHAPE_OPEN_THREE, TABLES_ALL, Board, BoardState, board_copy, board_forbidden, board_place, board_set_to_move,
+    board_shapes,
 )
 
 import numpy as np
@@ -62,3 +63,31 @@ def planes(Board board):
     cdef float[:, :, ::1] view = out
     encode_planes(board.state, &view[0, 0, 0])
     return out
+
+
+def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, const uint16_t[::1] moves,
+                    float[:, :, :, ::1] out):
+    cdef Py_ssize_t n = plies.shape[0], b, k, at = 0
+    cdef Board board = Board(width, height), empty
+    cdef BoardState* state = board.state
+    cdef int points = width * height, wrong = -1
+    empties = {rule: Board(width, height, rule) for rule in set(rules)}
+    if len(rules) != n or out.shape[0] != n or out.shape[1] != N_PLANES or out.shape[2] != height:
+        raise ValueError("rules, plies and planes of another number")
+    if out.shape[3] != width or np.sum(plies) != moves.shape[0] or (n and np.min(plies) < 0):
+        raise ValueError("planes or moves of another number")
+    for b in range(n):
+        empty = empties[rules[b]]
+        with nogil:
+            board_copy(state, empty.state)
+            for k in range(plies[b]):
+                if moves[at + k] >= points or state.cells[moves[at + k]] != EMPTY:
+                    wrong = moves[at + k]
+                    break
+                board_place(state, moves[at + k], <int>(k & 1), TABLES_ALL)
+            board_set_to_move(state, <int>(plies[b] & 1))
+            if wrong < 0:
+                encode_planes(state, &out[b, 0, 0, 0])
+        if wrong >= 0:
+            raise ValueError(f"point {wrong} is taken or off the board")
+        at += plies[b]

@@ -24,10 +24,13 @@ plane  1 where ... (0 elsewhere)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from engine._encoding import planes as _planes
+from engine._encoding import planes_of_moves
 from engine.rules._board import Board
 
 FEATURE_VERSION = 1
@@ -40,3 +43,27 @@ N_PLANES = 20
 def encode(board: Board) -> npt.NDArray[np.float32]:
     """Return the planes of a position, float32 [C, H, W], seen by the side to move."""
     return _planes(board)
+
+
+def encode_games(
+    width: int,
+    height: int,
+    rules: Sequence[int],
+    plies: npt.NDArray[np.int32],
+    moves: npt.NDArray[np.uint16],
+) -> npt.NDArray[np.float32]:
+    """Return the planes of many positions of games, float32 [B, C, H, W]; see `encode`.
+
+    Args:
+        width: of all boards.
+        height: of all boards.
+        rules: of each position.
+        plies: int32 [B] stones of each position, black first, colours alternate.
+        moves: uint16 points of all these stones, one position behind the other.
+
+    Raises:
+        ValueError: a size or a rule that there is not, a point that is taken or off the board.
+    """
+    out = np.empty((len(plies), N_PLANES, height, width), np.float32)
+    planes_of_moves(width, height, rules, plies, moves, out)
+    return out

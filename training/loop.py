@@ -8,8 +8,9 @@ Stages meet only in the run directory:
     log.jsonl        one line an event         tensorboard/     the same as curves
 
 A cycle is: play so many positions, take the batches that bounded reuse allows, save, export, and, when it
-is time, measure. Workers keep their games in flight between cycles. Everything is written atomically, the
-checkpoint before the state, so a kill costs the games in flight and the batches of one cycle.
+is time, measure. Players are a cycle ahead of that (`ahead_cycles`): while the run learns they play the next
+one, with the net that there is. Their games in flight stay from cycle to cycle. Everything is written
+atomically, the checkpoint before the state, so a kill costs the games in flight and the batches of one cycle.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from training.crew.cores import worker_count
+from training.crew.cores import learner_threads, worker_count
 from training.crew.players import Here, Players, Terms, Venue
 from training.data.journal import recover_journals
 from training.export.card import Origin
@@ -34,7 +35,9 @@ from training.play.evaluators import UNIFORM, save_weights
 from training.run import nets
 from training.run.display import Display
 from training.run.log import RunLog
-from training.run.state import State, has_played_enough, read_state
+from training.run.orders import Orders
+from training.run.state import State, read_state
+from training.settings.play import Mix
 from training.settings.schema import RunConfig
 
 _CHUNK = 8  # batches between two looks at the stop flag
@@ -75,9 +78,8 @@ class Run:
         for name in ("records", "nets"):
             (run_dir / name).mkdir(parents=True, exist_ok=True)
         self.workers = worker_count(config, self.device)
-        learner_config = config.learner
-        if self.device == "cpu" and self.workers > learner_config.threads:
-            learner_config = dataclasses.replace(learner_config, threads=self.workers)
+        threads = learner_threads(config, self.device, self.workers)
+        learner_config = dataclasses.replace(config.learner, threads=threads)
         self.log = RunLog(run_dir)
         self.state = self._read_state()
         self.standings = gate.read_standings(run_dir / "standings.json")
@@ -107,6 +109,7 @@ class Run:
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}
         self._mean_rate = 0.0
+        self._orders = Orders(config)
 
     # --- the loop
 
@@ -141,7 +144,9 @@ class Run:
             ) from error
         finally:
             if crew is not None:
-                crew.close()
+                late = crew.close()
+                self.state.games += late.games
+                self.state.positions += late.moves
             self._save()
             self.log.event("stop", cycle=self.state.cycle)
             self.log.close()
@@ -182,38 +187,39 @@ class Run:
         return min(1.0, self.elapsed_s() / (60 * self.config.minutes))
 
     def _over(self) -> bool:
-        over = has_played_enough(self.config, self.state.positions, self.elapsed_s())
-        return over or self._stopped()
+        return self._orders.over(self.state, self.elapsed_s()) or self._stopped()
 
     def _cycle(self, crew: Players) -> None:
-        config, state = self.config, self.state
+        state = self.state
         state.cycle += 1
-        small = bool(config.small_share) and self.progress() < config.small_share
-        # The first nets are poor: short cycles replace them soon.
-        positions = min(config.cycle_positions, max(config.cycle_positions // 4, 1000) * state.cycle)
+        for cycle in self._orders.due(state, self.elapsed_s()):
+            crew.plan(*self._order(cycle))
         self._stage = "self-play"
-        counters, seconds, cpu_s = crew.play(
-            state.cycle, self._play_net(), config.mix(small), positions, self._show_play, self._stopped
-        )
+        counters, seconds, cpu_s = crew.play(*self._order(state.cycle), self._show_play, self._stopped)
+        self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
-        rates = counters.rates(seconds)
+        rates = counters.rates(seconds) | crew.figures()
         self._mean_rate = rates["positions_per_s"]
-        rates |= crew.figures()
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
-        self.learner.refresh()
+        self.learner.refresh(state.cycle)
         new = not self.learner.batches and not self.state.pretrained
         if new and not self.state.measured and self.learner.window.seen:
             self._measure_untrained(crew)
-        self._learn()
+        self._learn(crew)
         self._save()
         if self.learner.batches and not self._stopped():
             self._export(self.state.cycle)
-            if self.elapsed_s() - state.measured_s >= 60 * config.evaluation.every_minutes:
+            if self.elapsed_s() - state.measured_s >= 60 * self.config.evaluation.every_minutes:
                 self._measure(crew)
         self._save_state()
 
-    def _learn(self) -> None:
+    def _order(self, cycle: int) -> tuple[int, str, Mix, int]:
+        """Return what a cycle is to play, as things stand."""
+        small = bool(self.config.small_share) and self.progress() < self.config.small_share
+        return cycle, self._play_net(), self.config.mix(small), self._orders.positions(cycle)
+
+    def _learn(self, crew: Players) -> None:
         learner = self.learner
         if self.learner.window.seen < self.config.learner.window_min:
             return
@@ -229,6 +235,7 @@ class Run:
             for name, value in learner.step(n).items():
                 total[name] = total.get(name, 0.0) + n * value
             done += n
+            crew.tend()
             self._show(f"batch {done}/{budget}")
         if done:
             self._metrics = {name: value / done for name, value in total.items()}
@@ -390,4 +397,3 @@ class Run:
             positions=self.state.positions, rate=self._mean_rate, metrics=self._metrics,
             elo=elo[0] if elo else None, left_s=left_s,
         )  # fmt: skip
-

@@ -107,6 +107,32 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
     assert len(said) == 2 and not list((tmp_path / "records").glob("*.journal"))
 
 
+def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(crew: Crew, tmp_path: Path) -> None:
+    crew.plan(1, "tactical", MIX, 500)
+    crew.plan(2, "tactical", MIX, 10**6)
+    first, _, _ = crew.play(1, "uniform", MIX, 1, lambda *_: None, lambda: False)
+    assert first.moves >= 500, "as it was planned"
+    player = ArenaPlayer("t", "tactical", 8)
+    spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
+    assert crew.arena(spec, lambda: False).pairs == play_arena(spec).pairs, "cycle 2 is far from its end"
+    late = crew.close()
+    shards = {path.name[:6]: read_shard(path) for path in list_shards(tmp_path / "records")}
+    assert set(shards) == {"000001", "000002"}
+    games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
+    assert late.moves > 0 and first.games + late.games == len(games), "nothing that was played is forgotten"
+
+
+def test_a_worker_that_dies_while_the_run_learns_is_started_again(crew: Crew, said: list[str]) -> None:
+    crew.plan(1, "tactical", MIX, 500)
+    crew.plan(2, "tactical", MIX, 3000)
+    crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
+    kill(crew, 1)
+    crew.tend()
+    assert len(said) == 1 and "started again" in said[0]
+    counters, _, _ = crew.play(2, "tactical", MIX, 3000, lambda *_: None, lambda: False)
+    assert counters.moves >= 3000 and len(said) == 1
+
+
 def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
     crew = Crew(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
     try:

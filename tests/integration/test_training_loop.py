@@ -67,9 +67,9 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of three cycles, made once."""
+    """A run of four cycles, made once; the third is the first that is played with a net that has learned."""
     run_dir = tmp_path_factory.mktemp("runs") / "first"
-    done = train(run_dir, *QUICK, *SHORT, "--set", "total_positions=1000")
+    done = train(run_dir, *QUICK, *SHORT, "--set", "total_positions=1400")
     assert done.returncode == 0, done.stderr
     return run_dir
 
@@ -106,7 +106,7 @@ def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, monkeypatch):
 
 def test_the_loop_of_a_gpu_takes_a_line_net(tmp_path, monkeypatch):
     pretend(monkeypatch.setattr)
-    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=600")
+    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=950")
     assert done.returncode == 0, done.stderr
     promoted_as_on_a_gpu(tmp_path, 1)
 
@@ -199,12 +199,12 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
 def test_same_seed_and_one_worker_repeat_every_game(tmp_path, a_run):
     """Also in a process of its own with a worker of its own."""
     done = subprocess.run(
-        command(tmp_path, *QUICK, *SHORT, "--set", "total_positions=1000"),
+        command(tmp_path, *QUICK, *SHORT, "--set", "total_positions=1400"),
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     first, second = (list_shards(folder / "records") for folder in (a_run, tmp_path))
-    assert len(first) >= 3 and [p.name for p in first] == [p.name for p in second]
+    assert len(first) >= 4 and [p.name for p in first] == [p.name for p in second]
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
     assert len({net for path in first for net in {game.net_id for game in read_shard(path)}}) > 1
 

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.training_games import random_game
 from training.crew import players
 from training.data.shards import write_shard
+from training.data.window import Window
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
 from training.learn.learner import SpoiltError
 from training.loop import Run
@@ -20,6 +21,8 @@ from training.play.evaluators import UNIFORM
 from training.play.game import Counters
 from training.run.bundle import pack, unpack
 from training.run.display import Display
+from training.run.orders import Orders
+from training.run.state import State
 from training.settings.recipes import preset
 from training.settings.resolve import make_config, store_config
 from training.settings.schema import RunConfig
@@ -36,6 +39,7 @@ class StandInCrew:
 
     score = 1.0
     asked: list[str]
+    planned: list[tuple[int, str]]
     played: list[tuple[str, str]]
 
     def __init__(self, workers: int, run_dir: Path, *_: object) -> None:
@@ -54,13 +58,19 @@ class StandInCrew:
     def figures(self) -> dict[str, float]:
         return {}
 
-    def close(self) -> None:
-        """Nothing to stop."""
+    def plan(self, cycle: int, net: str, *_: object) -> None:
+        self.planned.append((cycle, net if net == UNIFORM else Path(net).name.partition(".")[0]))
+
+    def tend(self) -> None:
+        """Nobody to look after."""
+
+    def close(self) -> Counters:
+        return Counters()
 
 
 @pytest.fixture(autouse=True)
 def crew(monkeypatch) -> type[StandInCrew]:
-    kind = type("Crew", (StandInCrew,), {"asked": [], "played": []})
+    kind = type("Crew", (StandInCrew,), {"asked": [], "planned": [], "played": []})
     monkeypatch.setattr(players, "Crew", kind)
     return kind
 
@@ -154,3 +164,39 @@ def test_self_play_never_goes_back_to_no_net_in_silence(tmp_path, crew, monkeypa
 def test_a_run_from_nothing_begins_without_a_net_whatever_plays(tmp_path, crew):
     train(tmp_path, 2, "self_play_net=best")
     assert crew.asked[0] == UNIFORM and crew.asked[1].startswith("c00000")
+
+
+@pytest.mark.parametrize(
+    ("ahead", "nets"),
+    [
+        (0, [UNIFORM, "c000001", "c000002", "c000003"]),
+        (1, [UNIFORM, UNIFORM, "c000001", "c000002", "c000003"]),
+        (2, [UNIFORM, UNIFORM, UNIFORM, "c000001", "c000002", "c000003"]),
+    ],
+)
+def test_cycles_are_ordered_so_far_ahead_with_the_net_of_that_time(tmp_path, crew, ahead, nets):
+    train(tmp_path, 4, f"ahead_cycles={ahead}")
+    assert crew.planned == list(enumerate(nets, 1))
+
+
+def test_nothing_is_ordered_beyond_the_end_and_what_was_ordered_is_played(tmp_path):
+    settings = config("total_positions=2100", "ahead_cycles=1", "cycle_positions=1000")
+    orders, state = Orders(settings), State()
+    wanted = []
+    for cycle in (1, 2, 3):
+        state.cycle = cycle
+        wanted.append(list(orders.due(state, 0.0)))
+        orders.played(cycle)
+        state.positions += 1060  # a little more than was ordered, as always
+        assert orders.over(state, 0.0) == (cycle == 3)
+    assert wanted == [[1, 2], [3], []], "the third one, when the first two might have been too short"
+
+
+def test_a_batch_is_drawn_from_no_later_cycle_than_the_run_is_in(tmp_path):
+    for cycle in (1, 2):
+        write_shard(tmp_path / f"{cycle:06d}-00.shard", [random_game(cycle, 7)])
+    window = Window(config().learner)
+    window.refresh(tmp_path, 1)
+    assert window.games_seen == 1
+    window.refresh(tmp_path, 2)
+    assert window.games_seen == 2

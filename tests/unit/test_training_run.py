@@ -211,6 +211,12 @@ class FakeCrew:
     def arena(self, spec, stopped):
         return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
 
+    def plan(self, *order):
+        """Nothing begins before it has to."""
+
+    def tend(self):
+        """Nobody to look after."""
+
     def figures(self):
         return {}
 

@@ -180,17 +180,25 @@ def test_the_learner_prefers_the_passes_to_bfloat16(tmp_path, monkeypatch):
 
 
 def test_the_passes_refuse_what_does_not_fit():
-    x, w = np.zeros((2, 9, 9, 16), np.float32), np.zeros((9, 16), np.float32)
+    x, w, c = np.zeros((2, 9, 9, 16), np.float32), np.zeros((9, 16), np.float32), np.zeros(16, np.float32)
     found = np.zeros((2, 2, 16), np.float32)
-    _fused.depthwise(x, w, x.copy(), found)
+
+    def residual(out, *ahead):
+        _fused.residual(x, x, c, c, out, *ahead)
+
+    residual(x.copy(), w, x.copy(), found, found.copy())
     with pytest.raises(ValueError, match="cells of another shape"):
-        _fused.depthwise(x, w, x[:1].copy(), found)
+        residual(x[:1].copy())
+    with pytest.raises(ValueError, match="cells of another shape"):
+        residual(x.copy(), w, x[:1].copy(), found)
     with pytest.raises(ValueError, match="matrix"):
-        _fused.depthwise(x, w[:8], x.copy(), found)
+        residual(x.copy(), w[:8], x.copy(), found)
     with pytest.raises(ValueError, match="sums"):
-        _fused.depthwise(x, w, x.copy(), found[:, :1].copy())
+        residual(x.copy(), w, x.copy(), found[:, :1].copy())
+    with pytest.raises(ValueError, match="sums"):
+        residual(x.copy(), None, None, None, found[:, :1].copy())
     with pytest.raises(ValueError, match="channels"):
-        _fused.pool(np.zeros((1, 3, 3, 8), np.float32), np.zeros((2, 1, 8), np.float32))
+        _fused.residual(*[np.zeros((1, 3, 3, 8), np.float32)] * 2, c[:8], c[:8], x)
     table, planes = np.zeros((5, 16), np.float32), np.zeros((2, 20, 9, 9), np.float32)
     rows = np.full((2, 81, 4), 5, np.int32)
     with pytest.raises(ValueError, match="a row that the table does not have"):

@@ -81,6 +81,12 @@ class RayPlayers:
 
     # --- what the loop asks for
 
+    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+        """Take no notice: players go on by themselves, with what they know, up to `ahead_cycles`."""
+
+    def tend(self) -> None:
+        """Take no notice: a thread does that."""
+
     def play(
         self,
         cycle: int,
@@ -172,8 +178,8 @@ class RayPlayers:
         """Return who played, how old the nets were, what was lost, what crossed the wire."""
         return self._figures
 
-    def close(self) -> None:
-        """Let players answer, keep what they have, end them."""
+    def close(self) -> Counters:
+        """Let players answer, keep what they have, end them; see `Players.close`."""
         if self._error is None:
             self._finish_early()
         self._ending = True
@@ -190,6 +196,7 @@ class RayPlayers:
                 report(f"{error}: the last games stay in the journal until the next start")
             if self._inbox.stuck:
                 report(f"{self._inbox.stuck} games are lost, which the disk did not take")
+            return self._desk.tally.counters
 
     def _finish_early(self) -> None:
         """Give no more orders, and wait a moment for what the players have."""

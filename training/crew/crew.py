@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from training.crew.cores import BusyShare
 from training.crew.worker import worker_main
 from training.data.journal import recover_journal, shard_stem
 from training.measure.arena import ArenaResult, ArenaSpec, joined
@@ -28,11 +32,58 @@ class WorkerError(RuntimeError):
     """A worker failed; the message holds its traceback."""
 
 
-class Crew:
-    """Worker processes that are given one order each and answer when it is done.
+@dataclass(slots=True)
+class _Cycle:
+    """What has become of the orders of a cycle.
 
-    One that is killed (by a system short of memory, say) or hangs is started again and goes on with its
-    order; its finished games are saved, those in flight are lost.
+    Attributes:
+        open: workers that have not answered.
+        progress: (games, positions) of each worker so far.
+        saved: the same of its lives before this one.
+        counters, slowest_s, cpu_s: as `Crew.play` returns them.
+    """
+
+    open: set[int]
+    progress: dict[int, tuple[int, int]] = field(default_factory=dict)
+    saved: dict[int, tuple[int, int]] = field(default_factory=dict)
+    counters: Counters = field(default_factory=Counters)
+    slowest_s: float = 0.0
+    cpu_s: float = 0.0
+
+    def done(self) -> tuple[int, int]:
+        """Return games and positions of all workers so far."""
+        return sum(p[0] for p in self.progress.values()), sum(p[1] for p in self.progress.values())
+
+
+@dataclass(slots=True)
+class _Seat:
+    """A worker's place, and what the process that has it was told.
+
+    Attributes:
+        pipe: our end.
+        life: how many processes had it before.
+        deaths: how many of these since the last answer.
+        orders: of self-play that were not answered, the first one is being played.
+        question: another order that was not answered; it goes before them.
+        silent_s: since it said something.
+        gone: it has left after a stop.
+    """
+
+    pipe: Connection
+    life: int = 0
+    deaths: int = 0
+    orders: deque[tuple[Any, ...]] = field(default_factory=deque)
+    question: tuple[Any, ...] | None = None
+    silent_s: float = 0.0
+    gone: bool = False
+
+
+class Crew:
+    """Worker processes that are given orders and answer when they are done.
+
+    An order of self-play waits behind those before it, so that no worker waits for another one or for the
+    run; a match is played at once. A worker that is killed (by a system short of memory, say) or hangs is
+    started again and goes on with its orders; its finished games are saved, those in flight are lost.
     """
 
     def __init__(
@@ -45,6 +96,7 @@ class Crew:
         device: str,
         report: Callable[[str], None] = print,
         silence_s: float = 0.0,
+        niceness: int = 0,
     ) -> None:
         """Start the processes.
 
@@ -58,15 +110,18 @@ class Crew:
             report: gets a line when a worker had to be started again.
             silence_s: seconds after which a working worker that says nothing is killed and started again;
                 0: never. Time in which this process itself stood still does not count.
+            niceness: by which workers stand back behind this process where there are too few cores.
         """
         self._context = multiprocessing.get_context("spawn")
         self._run_dir, self._seed, self._report, self._silence_s = run_dir, seed, report, silence_s
-        self._options = {"device": device, "play": play, "games": games}
+        self._options = {"device": device, "play": play, "games": games, "niceness": niceness}
         self._processes: list[Any] = [None] * workers
-        self._pipes: list[Connection] = [self._start(index, 0) for index in range(workers)]
-        self._lives = [0] * workers
-        self._orders: list[tuple[Any, ...]] = [()] * workers
+        self._seats = [_Seat(self._start(index, 0)) for index in range(workers)]
+        self._cycles: dict[int, _Cycle] = {}
+        self._answers: dict[int, tuple[Any, ...]] = {}
         self._stopping = False
+        self._looked_s = time.monotonic()
+        self._busy = BusyShare(lambda: [getattr(process, "pid", None) for process in self._processes])
 
     def _start(self, index: int, life: int) -> Connection:
         """Start a worker's process and return our end of its pipe."""
@@ -86,23 +141,16 @@ class Crew:
         seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
         return {"index": index, "life": life, "seed": seed, **self._options}
 
-    def _give(self, index: int, order: tuple[Any, ...]) -> None:
-        """Give a worker an order; one that has died since the last is started again."""
-        self._orders[index] = order
-        try:
-            self._pipes[index].send(order)
-        except OSError:
-            self._revive(index)
+    # --- what the run asks for
 
-    def _revive(self, index: int) -> None:
-        """Start a dead worker again, with its order."""
-        self._processes[index].join(1)  # the pipe closes a moment before the code is known
-        code = self._processes[index].exitcode
-        self._pipes[index].close()
-        self._lives[index] += 1
-        self._pipes[index] = self._start(index, self._lives[index])
-        self._pipes[index].send(self._orders[index])
-        self._report(f"self-play worker {index} ended unexpectedly (exit code {code}): started again")
+    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+        """See `Players.plan`: each worker plays its share when it has done what it was told before."""
+        self._cycles[cycle] = _Cycle({index for index, seat in enumerate(self._seats) if not seat.gone})
+        share = -(-positions // len(self._seats))
+        for seat in self._seats:
+            order = ("play", cycle, net, mix, share)
+            seat.orders.append(order)
+            self._tell(seat, order)
 
     def play(
         self,
@@ -114,132 +162,178 @@ class Crew:
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
         """See `Players.play`; the seconds are those of the slowest worker."""
-        share = -(-positions // len(self._pipes))
-        for index in range(len(self._pipes)):
-            self._give(index, ("play", cycle, net, mix, share))
-        progress, saved = ([(0, 0)] * len(self._pipes) for _ in range(2))
-        total, slowest_s, cpu_s = Counters(), 0.0, 0.0
+        if cycle not in self._cycles:
+            self.plan(cycle, net, mix, positions)
+        asked, shown = self._cycles[cycle], (0, 0)
+        while asked.open:
+            self._look(stopped)
+            if asked.done() != shown:
+                shown = asked.done()
+                on_progress(*shown)
+        del self._cycles[cycle]
+        return asked.counters, asked.slowest_s, asked.cpu_s
 
-        def save(index: int) -> None:
-            """Keep what a dead worker has finished, and leave the rest to the next one."""
-            stem = shard_stem(cycle, index, self._lives[index])
-            journal = self._run_dir / "records" / f"{stem}.journal"
-            games = recover_journal(journal, self._report) if journal.exists() else []
-            done = sum(game.positions for game in games)
-            total.add(Counters(games=len(games), moves=done))
-            saved[index] = progress[index] = saved[index][0] + len(games), saved[index][1] + done
-            *order, left = self._orders[index]
-            self._orders[index] = (*order, max(1, left - done))
-
-        for answer in self._answers(stopped, save):
-            index, message = answer
-            if message[0] == "progress":
-                progress[index] = saved[index][0] + message[1], saved[index][1] + message[2]
-                on_progress(sum(p[0] for p in progress), sum(p[1] for p in progress))
-            elif message[0] == "done":
-                total.add(message[1])
-                slowest_s = max(slowest_s, message[2])
-                cpu_s += message[3]
-        return total, slowest_s, cpu_s
-
-    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
-        """Share the pairs of a match among the workers and return the whole result.
+    def tend(self) -> None:
+        """Hear the workers and start those again that died or hang, while the run does something else.
 
         Raises:
             WorkerError: a worker failed.
         """
-        from dataclasses import replace
+        self._look(lambda: False, 0.0)
 
-        n = len(self._pipes)
-        for index in range(n):
-            first, last = spec.pairs * index // n, spec.pairs * (index + 1) // n
-            part = replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
-            self._give(index, ("arena", part))
-        parts: dict[int, ArenaResult] = {}
-        for index, message in self._answers(stopped):
-            if message[0] == "arena":
-                parts[index] = message[1]
-        return joined(parts[index] for index in sorted(parts))
+    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+        """Share the pairs of a match among the workers and return the whole result; self-play stands still.
+
+        Raises:
+            WorkerError: a worker failed.
+        """
+        n = len(self._seats)
+        edges = [spec.pairs * i // n for i in range(n + 1)]
+        parts = [
+            replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
+            for first, last in itertools.pairwise(edges)
+        ]
+        answers = self._ask([("arena", part) for part in parts], stopped)
+        return joined(message[1] for message in answers if message[0] == "arena")
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""
-        for index in range(len(self._pipes)):
-            self._give(index, order)
-        return [message[1:] for _, message in self._answers(stopped) if message[0] == answer]
+        return [m[1:] for m in self._ask([order] * len(self._seats), stopped) if m[0] == answer]
 
-    def _answers(
-        self, stopped: Callable[[], bool], on_death: Callable[[int], None] = lambda index: None
-    ) -> Any:
-        """Yield (worker, message) until every worker has given its last answer.
-
-        Args:
-            stopped: asked now and then.
-            on_death: called with a worker that has died, before it is started again.
-        """
-        busy = dict(enumerate(self._pipes))
-        first_lives = list(self._lives)
-        silent_s = [0.0] * len(self._pipes)
-        looked_s = time.monotonic()
-        while busy:
-            if stopped() and not self._stopping:
-                self._stopping = True
-                for pipe in self._pipes:
-                    with contextlib.suppress(OSError):
-                        pipe.send(("stop",))
-            spoken = wait(list(busy.values()), timeout=_LOOK_S)
-            now_s = time.monotonic()
-            for index in busy:
-                silent_s[index] += min(now_s - looked_s, 5 * _LOOK_S)
-            looked_s = now_s
-            for ready in spoken:
-                index = next(i for i, pipe in busy.items() if pipe is ready)
-                silent_s[index] = 0.0
-                try:
-                    message = busy[index].recv()
-                except (EOFError, OSError) as error:
-                    on_death(index)
-                    if self._stopping:
-                        del busy[index]
-                        continue
-                    if self._lives[index] - first_lives[index] == _LIVES - 1:
-                        self._processes[index].join(1)
-                        raise WorkerError(
-                            f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit "
-                            f"code {self._processes[index].exitcode}); the same command goes on from the "
-                            "last cycle"
-                        ) from error
-                    self._revive(index)
-                    busy[index] = self._pipes[index]
-                    continue
-                if message[0] == "error":
-                    raise WorkerError(f"self-play worker {index} failed: {message[1]}")
-                if message[0] == "alive":
-                    continue
-                yield index, message
-                if message[0] != "progress":
-                    del busy[index]
-            for index in busy:
-                if self._silence_s and silent_s[index] > self._silence_s:
-                    self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
-                    silent_s[index] = 0.0
-                    self._processes[index].kill()  # its pipe closes, and the next look starts it again
+    def _ask(self, orders: list[tuple[Any, ...]], stopped: Callable[[], bool]) -> list[tuple[Any, ...]]:
+        """Give each worker an order and return their answers, but for those that leave after a stop."""
+        self._answers.clear()
+        for seat, order in zip(self._seats, orders, strict=True):
+            if not seat.gone:
+                seat.question = order
+                self._tell(seat, order)
+        while any(seat.question for seat in self._seats):
+            self._look(stopped)
+        return [self._answers[index] for index in sorted(self._answers)]
 
     def figures(self) -> dict[str, float]:
-        """Return nothing: all about local workers is counted."""
-        return {}
+        """Return the share of all cores that this process and its workers used since the last call."""
+        return self._busy.figures()
 
-    def close(self) -> None:
-        """Stop the workers; those that do not listen are killed."""
-        for pipe in self._pipes:
-            with contextlib.suppress(OSError):
-                pipe.send(("stop",))
-                pipe.close()
+    def close(self) -> Counters:
+        """Stop the workers and return what was played of cycles that no `play` has told of.
+
+        Workers that do not listen are killed; their finished games stay in the journals.
+        """
         deadline_s = time.monotonic() + _STOP_PATIENCE_S
-        for process in self._processes:
+        with contextlib.suppress(WorkerError):
+            while not all(seat.gone for seat in self._seats) and time.monotonic() < deadline_s:
+                self._look(lambda: True)
+        for seat, process in zip(self._seats, self._processes, strict=True):
+            seat.pipe.close()
             process.join(max(0.0, deadline_s - time.monotonic()))
             if process.is_alive():
                 process.kill()
                 process.join()
+        late = Counters()
+        for asked in self._cycles.values():
+            late.add(asked.counters)
+        return late
+
+    # --- the workers
+
+    def _tell(self, seat: _Seat, order: tuple[Any, ...]) -> None:
+        with contextlib.suppress(OSError):  # it has died: the next look starts it again, with its orders
+            seat.pipe.send(order)
+
+    def _look(self, stopped: Callable[[], bool], timeout_s: float = _LOOK_S) -> None:
+        """Hear what workers say, and see that they do."""
+        if not self._stopping and stopped():
+            self._stopping = True
+            for seat in self._seats:
+                self._tell(seat, ("stop",))
+        spoken = wait([seat.pipe for seat in self._seats if not seat.gone], timeout_s)
+        now_s = time.monotonic()
+        passed_s, self._looked_s = min(now_s - self._looked_s, 5 * _LOOK_S), now_s
+        for index, seat in enumerate(self._seats):
+            if seat.pipe in spoken:
+                seat.silent_s = 0.0
+                self._hear(index)
+            elif seat.orders or seat.question:
+                seat.silent_s += passed_s
+            if self._silence_s and seat.silent_s > self._silence_s and not seat.gone:
+                self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
+                seat.silent_s = 0.0
+                self._processes[index].kill()  # its pipe closes, and the next look starts it again
+
+    def _hear(self, index: int) -> None:
+        """Take what a worker has said."""
+        seat = self._seats[index]
+        try:
+            while seat.pipe.poll():
+                self._take(index, seat.pipe.recv())
+        except (EOFError, OSError) as error:
+            self._lost(index, error)
+
+    def _take(self, index: int, message: tuple[Any, ...]) -> None:
+        seat, (kind, *said) = self._seats[index], message
+        if kind == "error":
+            raise WorkerError(f"self-play worker {index} failed: {said[0]}")
+        if kind == "alive":
+            return
+        if kind == "progress":
+            asked = self._cycles[seat.orders[0][1]]
+            before = asked.saved.get(index, (0, 0))
+            asked.progress[index] = before[0] + said[0], before[1] + said[1]
+            return
+        seat.deaths = 0
+        if kind == "done":
+            asked = self._cycles[seat.orders.popleft()[1]]
+            asked.open.discard(index)
+            asked.counters.add(said[0])
+            asked.slowest_s = max(asked.slowest_s, said[1])
+            asked.cpu_s += said[2]
+        else:
+            seat.question = None
+            self._answers[index] = message
+
+    def _lost(self, index: int, error: Exception) -> None:
+        """A worker has ended: keep what it has finished, and start it again if it was not to stop."""
+        seat, process = self._seats[index], self._processes[index]
+        self._save(index)
+        if self._stopping:
+            seat.gone, seat.question = True, None
+            seat.orders.clear()
+            for asked in self._cycles.values():
+                asked.open.discard(index)
+            return
+        process.join(1)  # the pipe closes a moment before the code is known
+        seat.deaths += 1
+        if seat.deaths == _LIVES:
+            raise WorkerError(
+                f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit code "
+                f"{process.exitcode}); the same command goes on from the last cycle"
+            ) from error
+        seat.pipe.close()
+        seat.life += 1
+        seat.pipe = self._start(index, seat.life)
+        for order in (*seat.orders, seat.question):
+            if order is not None:
+                self._tell(seat, order)
+        self._report(
+            f"self-play worker {index} ended unexpectedly (exit code {process.exitcode}): started again"
+        )
+
+    def _save(self, index: int) -> None:
+        """Keep what a dead worker has finished of its order, and leave the rest to the next one."""
+        seat = self._seats[index]
+        if not seat.orders:
+            return
+        *order, left = seat.orders[0]
+        asked = self._cycles[order[1]]
+        stem = shard_stem(order[1], index, seat.life)
+        journal = self._run_dir / "records" / f"{stem}.journal"
+        games = recover_journal(journal, self._report) if journal.exists() else []
+        done = sum(game.positions for game in games)
+        asked.counters.add(Counters(games=len(games), moves=done))
+        before = asked.saved.get(index, (0, 0))
+        asked.saved[index] = asked.progress[index] = before[0] + len(games), before[1] + done
+        seat.orders[0] = (*order, max(1, left - done))
 
 
 @contextlib.contextmanager

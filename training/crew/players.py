@@ -19,9 +19,18 @@ from training.settings.play import Mix
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
 
+_NICENESS = 10  # derived: a learner that shares a core with a worker gets nine tenths of it
+
 
 class Players(Protocol):
     """Play what a run orders; finished games lie in its `records` when `play` returns."""
+
+    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+        """Tell what a cycle is to play before `play` asks for it, behind those that were planned before.
+
+        Players without work begin with it, while the run learns; `play` then waits for that. They may also
+        take no notice. The arguments are those of `play`.
+        """
 
     def play(
         self,
@@ -32,7 +41,7 @@ class Players(Protocol):
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """Play so many positions.
+        """Wait until a cycle is played, as it was planned, or as it is told here if it was not.
 
         Args:
             cycle: names the shards.
@@ -49,14 +58,17 @@ class Players(Protocol):
             WorkerError: nobody can play, or games cannot be kept.
         """
 
+    def tend(self) -> None:
+        """Look after the players, now and then while the run does something else."""
+
     def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
         """Play a match and return its whole result; with `stopped` it is cut short."""
 
     def figures(self) -> dict[str, float]:
         """Return what is to be logged about the last `play`, besides what it counted."""
 
-    def close(self) -> None:
-        """End whatever plays; finished games are kept."""
+    def close(self) -> Counters:
+        """End whatever plays and return what no `play` has told of; finished games are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +124,5 @@ class Here:
         config = terms.config
         return Crew(
             terms.workers, terms.run_dir, config.play, config.games, terms.seed, terms.device, terms.report,
-            config.worker_silence_s,
+            config.worker_silence_s, _NICENESS if config.ahead_cycles >= 1 else 0,
         )  # fmt: skip

@@ -12,6 +12,7 @@ import random
 import signal
 import time
 import traceback
+from collections import deque
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
     """Begin a process that works; see `work`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
+    if options["niceness"] and hasattr(os, "nice"):
+        os.nice(options["niceness"])
     work(connection, run_dir, options)
 
 
@@ -67,14 +70,15 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
     """Obey orders until told to stop or the pipe closes.
 
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
-    seconds, session). While it works it says ("progress", games, positions) or ("alive",) once a second, so
-    that silence means that it hangs. Answers are ("done", counters, elapsed_s, cpu_s), ("arena", result),
-    ("raw", evaluations a second, and a CPU second) and ("error", text).
+    seconds, session). Orders to play wait for one another; the others are obeyed at once, in the middle of a
+    game, which then goes on. While it works it says ("progress", games, positions) or ("alive",) once a
+    second, so that silence means that it hangs. Answers are ("done", counters, elapsed_s, cpu_s), ("arena",
+    result), ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
         connection: this end of the pipe.
         run_dir: of the run.
-        options: index, life, seed, device, play (`PlayConfig`), games.
+        options: index, life, seed, device, play (`PlayConfig`), games, niceness.
     """
     try:
         _Worker(connection, run_dir, options).obey()
@@ -86,6 +90,8 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
     except Exception:
         with contextlib.suppress(OSError):
             connection.send(("error", f"\n{traceback.format_exc()}"))
+    finally:
+        connection.close()
 
 
 class _Worker:
@@ -95,42 +101,62 @@ class _Worker:
         self._net = ""
         self._next_report_s = 0.0
         self._stopped = False
+        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._aside_s = self._aside_cpu_s = 0.0  # spent on other orders within one to play
 
     def obey(self) -> None:
         while not self._stopped:
-            order = self._connection.recv()
-            if order[0] == "stop":
-                return
+            order = self._waiting.popleft() if self._waiting else self._connection.recv()
             if order[0] == "play":
                 self._self_play(*order[1:])
-            elif order[0] == "raw":
-                net, size, rows, seconds, session = order[1:]
-                speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
-                self._connection.send(("raw", *speed))
-            elif order[0] == "arena":
-                from training.measure.arena import play_arena
+            else:
+                self._obey_at_once(order)
 
-                result = play_arena(order[1], self._options["device"], self._interrupted)
-                self._connection.send(("arena", result))
+    def _obey_at_once(self, order: tuple[Any, ...]) -> None:
+        if order[0] == "stop":
+            self._stopped = True
+        elif order[0] == "raw":
+            net, size, rows, seconds, session = order[1:]
+            speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
+            self._connection.send(("raw", *speed))
+        elif order[0] == "arena":
+            from training.measure.arena import play_arena
+
+            result = play_arena(order[1], self._options["device"], self._interrupted)
+            self._connection.send(("arena", result))
 
     def _interrupted(self) -> bool:
-        """Say that this worker is alive, and look for a stop order; called between batches."""
+        """Say that this worker is alive, and look for a stop order; called between batches of a match."""
         now_s = time.monotonic()
         if now_s >= self._next_report_s:
             self._next_report_s = now_s + REPORT_S
             self._connection.send(("alive",))
-        return self._told_to_stop()
-
-    def _told_to_stop(self) -> bool:
-        if not self._stopped and self._connection.poll():
-            self._stopped = self._connection.recv()[0] == "stop"
+        while not self._stopped and self._connection.poll():
+            order = self._connection.recv()
+            if order[0] == "stop":
+                self._stopped = True
+            else:
+                self._waiting.append(order)
         return self._stopped
+
+    def _listen(self) -> None:
+        """Hear what has come while games are played: an order to play waits, others do not."""
+        while not self._stopped and self._connection.poll():
+            order = self._connection.recv()
+            if order[0] == "play":
+                self._waiting.append(order)
+                continue
+            started_s, started_cpu_s = time.monotonic(), time.process_time()
+            self._obey_at_once(order)
+            self._aside_s += time.monotonic() - started_s
+            self._aside_cpu_s += time.process_time() - started_cpu_s
 
     def _self_play(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
         if net != self._net:
             self._play.use(load_evaluator(net, self._options["device"]))
             self._net = net
         started_s, started_cpu_s = time.monotonic(), time.process_time()
+        self._aside_s = self._aside_cpu_s = 0.0
         records = self._run_dir / "records"
         name = shard_stem(cycle, self._options["index"], self._options["life"])
         journal, games = Journal(records / f"{name}.journal"), []
@@ -147,7 +173,7 @@ class _Worker:
             if now_s >= self._next_report_s:
                 self._next_report_s = now_s + REPORT_S
                 self._connection.send(("progress", len(games), positions_done))
-                return self._told_to_stop()
+                self._listen()
             return self._stopped
 
         self._play.on_record = keep
@@ -155,5 +181,6 @@ class _Worker:
         if games:
             write_shard(records / f"{name}{SUFFIX}", games)
         journal.close()
-        elapsed_s, cpu_s = time.monotonic() - started_s, time.process_time() - started_cpu_s
+        elapsed_s = time.monotonic() - started_s - self._aside_s
+        cpu_s = time.process_time() - started_cpu_s - self._aside_cpu_s
         self._connection.send(("done", counters, elapsed_s, cpu_s))

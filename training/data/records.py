@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-MAX_ENTRIES = 48  # tuned: policy entries kept a position; a 32-simulation target has fewer that matter
+MAX_ENTRIES = 192
+"""Policy entries kept a position (tuned: of targets of 64 simulations at scale 0.12 a limit of 48 cut 3 %,
+the flattest by a third of their mass)."""
 _SURPRISE_STEP = 1 / 16  # nats; 8 bits reach 15.9
 
 DRAW = 2

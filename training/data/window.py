@@ -8,6 +8,7 @@ Shapes: `B` batch, `C` planes, `A` = width * height, `S` positions of a chunk.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from engine.encoding import N_PLANES, encode
-from engine.rules._board import Board
+from engine.encoding import encode_games
 from engine.rules.geometry import symmetries as symmetries_of
 from training.data.augment import destinations
 from training.data.records import Flag, SelfPlayRecord
@@ -49,6 +49,10 @@ class Batch:
     rules: npt.NDArray[np.int64]
 
 
+def _later(name: str, cycle: int | None) -> bool:
+    return cycle is not None and name[:6].isdigit() and int(name[:6]) > cycle
+
+
 class Chunk:
     """Positions of one size out of one shard, as flat columns over positions (and over policy entries)."""
 
@@ -75,10 +79,10 @@ class Chunk:
         """Return the weight of each position by its rule, float64 [S]; 1 for rules that are not given."""
         return np.array([rules.get(g.rule, 1.0) for g in self.games])[self.game]
 
-    def fill(self, row: int, to: npt.NDArray[np.intp], out: npt.NDArray[np.float32]) -> None:
-        """Write the policy target of a row into `out` [A], each point p at to[p]."""
-        weights = self.weights[self.starts[row] : self.ends[row]]
-        out[to[self.points[self.starts[row] : self.ends[row]]]] = weights / weights.sum(dtype=np.float32)
+    def target(self, row: int) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]:
+        """Return points and weights of the policy target of a row."""
+        part = slice(self.starts[row], self.ends[row])
+        return self.points[part], self.weights[part]
 
 
 @dataclass(slots=True)
@@ -115,10 +119,15 @@ class Window:
     def __len__(self) -> int:
         return sum(len(c) for w in self._sizes.values() for c in w.chunks)
 
-    def refresh(self, folder: Path) -> int:
-        """Add shards of a folder that are new, in the order of their names; return the positions added."""
+    def refresh(self, folder: Path, cycle: int | None = None) -> int:
+        """Add shards of a folder that are new, in the order of their names; return the positions added.
+
+        Args:
+            folder: of the shards.
+            cycle: leave out those of later ones (`training.data.journal.shard_stem`); None: take all.
+        """
         before = self.seen
-        new = [p for p in list_shards(folder) if p.name not in self._known]
+        new = [p for p in list_shards(folder) if p.name not in self._known and not _later(p.name, cycle)]
         self._known.update(p.name for p in new)
         for path, games in read_shards(new, self._damaged):
             self.add(path.name, games)
@@ -237,32 +246,74 @@ class Window:
         self._reweigh()
 
 
+@functools.cache
+def _turned(width: int, height: int) -> npt.NDArray[np.intp]:
+    """Return where each point goes under each symmetry, intp [symmetries, A]."""
+    return np.stack([destinations(width, height, i) for i in range(len(symmetries_of(width, height)))])
+
+
+class _Targets:
+    """Sparse targets of a batch while it is put together."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._points: list[npt.NDArray[np.uint16]] = []
+        self._weights: list[npt.NDArray[np.uint8]] = []
+
+    def add(self, row: int, points: npt.NDArray[np.uint16], weights: npt.NDArray[np.uint8]) -> None:
+        """Give a row of the batch at least one point, with weights of any scale."""
+        self._rows.append(row)
+        self._points.append(points)
+        self._weights.append(weights)
+
+    def spread(self, to: npt.NDArray[np.intp], rows: int) -> npt.NDArray[np.float32]:
+        """Return float32 [B, A], rows of sum 1 or 0.
+
+        Args:
+            to: [B, A] where each point of a row goes.
+            rows: B.
+        """
+        out = np.zeros((rows, to.shape[1]), np.float32)
+        if self._rows:
+            lengths = np.array([len(points) for points in self._points])
+            weights = np.concatenate(self._weights).astype(np.float32)
+            totals = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
+            at = np.repeat(np.array(self._rows), lengths)
+            out[at, to[at, np.concatenate(self._points)]] = weights / np.repeat(totals, lengths)
+        return out
+
+
+_CERTAIN = np.ones(1, np.uint8)
+
+
 def assemble(rows: Sequence[tuple[Chunk, int]], size: Size, symmetries: npt.NDArray[np.integer]) -> Batch:
     """Encode positions (chunk, row) of one size, each under its symmetry."""
-    width, height = size
-    n, points = len(rows), width * height
-    planes = np.empty((n, N_PLANES, height, width), np.float32)
-    policy = np.zeros((n, points), np.float32)
-    reply = np.zeros((n, points), np.float32)
-    z = np.zeros((n, 3), np.float32)
+    n, to = len(rows), _turned(*size)[symmetries]
+    moves, rules, results = [], [], []
+    plies = np.zeros(n, np.int32)
+    policy, reply = _Targets(), _Targets()
     root = np.zeros((n, 3), np.float32)
-    rules = np.zeros(n, np.int64)
-    for b, ((chunk, row), symmetry) in enumerate(zip(rows, symmetries.tolist(), strict=True)):
-        game, to = chunk.games[chunk.game[row]], destinations(width, height, symmetry)
-        i = int(chunk.index[row])
+    z = np.zeros((n, 3), np.float32)
+    for b, (chunk, row) in enumerate(rows):
+        game, i = chunk.games[chunk.game[row]], int(chunk.index[row])
         ply = game.opening + i
-        stones = [(p, k & 1) for k, p in enumerate(to[game.moves[:ply]].tolist())]
-        board = Board.from_stones(width, height, game.rule, stones)
-        board.set_to_move(ply & 1)
-        planes[b] = encode(board)
+        plies[b] = ply
+        moves.append(game.moves[:ply])
+        rules.append(game.rule)
         if chunk.has_policy[row]:
-            chunk.fill(row, to, policy[b])
+            policy.add(b, *chunk.target(row))
         if i + 1 < game.positions and game.counts[i + 1]:
-            chunk.fill(row + 1, to, reply[b])
+            reply.add(b, *chunk.target(row + 1))
         elif ply + 1 < len(game.moves):
-            reply[b, to[game.moves[ply + 1]]] = 1
-        z[b, 1 - int(chunk.z[row])] = 1
-        root[b] = z[b] if chunk.flags[row] & _PROVEN else chunk.root_wdl[row]
-        rules[b] = game.rule
+            reply.add(b, game.moves[ply + 1 : ply + 2], _CERTAIN)
+        results.append(1 - int(chunk.z[row]))
+        if not chunk.flags[row] & _PROVEN:
+            root[b] = chunk.root_wdl[row]
+    z[np.arange(n), results] = 1
+    root = np.where(root.any(axis=1, keepdims=True), root, z)
     root /= root.sum(axis=1, keepdims=True)
-    return Batch(planes=planes, policy=policy, reply=reply, z=z, root_wdl=root, rules=rules)
+    turned = to[np.repeat(np.arange(n), plies), np.concatenate(moves)].astype(np.uint16)
+    return Batch(
+        planes=encode_games(*size, rules, plies, turned), policy=policy.spread(to, n),
+        reply=reply.spread(to, n), z=z, root_wdl=root, rules=np.array(rules, np.int64),
+    )  # fmt: skip

@@ -23,6 +23,7 @@ from training.data.window import Batch, Window
 from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
+from training.learn.teacher import Teacher, find_teacher
 from training.net import trunk
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups
@@ -62,6 +63,7 @@ class Learner:
 
     Raises:
         ValueError: a GPU was asked for by name and there is none.
+        checkpoint.CheckpointError: the teacher is missing, damaged, or made for other planes.
     """
 
     def __init__(
@@ -83,22 +85,26 @@ class Learner:
         self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
         self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99)
+            parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99), fused=True
         )
         self.window = Window(config, report)
         self.batches = self.samples = self.spent = 0
         self.progress: float | None = None
         self._report = report
+        self._fused = self.device.type == "cpu" and trunk.able(config.net) and not config.bf16
         self._bf16 = self._prefers_bf16() if config.bf16 is None else config.bf16
         self._rng = np.random.default_rng(config.seed)
         self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
         self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
         self._kl = 0.0
+        self._teacher: Teacher | None = None
+        if config.teacher:
+            source = find_teacher(Path(config.teacher), report)
+            self._teacher = Teacher(source, *load_averaged(source), self.device)
 
     def _prefers_bf16(self) -> bool:
         """Return whether bfloat16 is the faster way to learn: not where a net's own passes are at hand."""
-        fused = self.device.type == "cpu" and trunk.able(self.config.net)
-        return not fused and computes_in_bf16(self.device)
+        return not self._fused and computes_in_bf16(self.device)
 
     @property
     def computes_in(self) -> torch.dtype:
@@ -113,9 +119,13 @@ class Learner:
     def checkpoints_dir(self) -> Path:
         return self.run_dir / "checkpoints"
 
-    def refresh(self) -> int:
-        """Read shards that are new under `run_dir/records`; return the number of usable positions added."""
-        return self.window.refresh(self.records_dir)
+    def refresh(self, cycle: int | None = None) -> int:
+        """Read shards that are new under `run_dir/records`; return the number of usable positions added.
+
+        Args:
+            cycle: leave those of later cycles for later, so that it does not matter who was fast; None: all.
+        """
+        return self.window.refresh(self.records_dir, cycle)
 
     def allowance(self) -> int:
         """Return how many batches bounded reuse of the positions seen so far still allows."""
@@ -184,7 +194,9 @@ class Learner:
 
     def _batch(self, batch: Batch) -> dict[str, Tensor]:
         c = self.config
-        planes = self._tensor(batch.planes).contiguous(memory_format=torch.channels_last)
+        planes = self._tensor(batch.planes)
+        if not self._fused:  # its passes take planes as they are
+            planes = planes.contiguous(memory_format=torch.channels_last)
         targets = losses.Targets(
             *(self._tensor(a) for a in (batch.policy, batch.reply, batch.z, batch.root_wdl))
         )
@@ -198,7 +210,8 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             heads = self.model(planes)
-        loss, parts = losses.compute(heads, planes, targets, c.loss)
+        taught = self._teacher.judge(planes) if self._teacher else None
+        loss, parts = losses.compute(heads, planes, targets, c.loss, taught, c.teacher_share)
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise SpoiltError(self._spoilt(loss.item()))
         loss.backward()  # type: ignore[no-untyped-call]
@@ -224,11 +237,11 @@ class Learner:
         decay = min(
             self.config.ema, (1 + self.batches) / (10 + self.batches)
         )  # the first weights soon forgotten
-        for mean, value in zip(self.averaged.parameters(), self.model.parameters(), strict=True):
-            mean.lerp_(value, 1 - decay)
-        for old, new in zip(self.averaged.buffers(), self.model.buffers(), strict=True):
-            if old.is_floating_point():
-                old.lerp_(new, 1 - decay)
+        means, values = (
+            [t for t in (*net.parameters(), *net.buffers()) if t.is_floating_point()]
+            for net in (self.averaged, self.model)
+        )
+        torch._foreach_lerp_(means, values, 1 - decay)  # all at once: there are many, and most are small
 
     @torch.no_grad()
     def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:

@@ -37,6 +37,11 @@ def playable(planes: Tensor) -> tuple[Tensor, Tensor]:
     return free & ~((p[:, 13] > 0) & (p[:, 14] > 0)), free
 
 
+def log_policy(logits: Tensor, allowed: Tensor) -> Tensor:
+    """Return the log probabilities [B, A] of logits [B, A] over the points that may be played."""
+    return F.log_softmax(logits.float().masked_fill(~allowed, _OFF), dim=1)
+
+
 def policy_cross_entropy(logits: Tensor, target: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean cross entropy over rows that have a target, and their number.
 
@@ -46,11 +51,14 @@ def policy_cross_entropy(logits: Tensor, target: Tensor, allowed: Tensor) -> tup
             rows of 0 do not count.
         allowed: bool [B, A].
     """
+    return _cross_entropy(log_policy(logits, allowed), target, allowed)
+
+
+def _cross_entropy(log_p: Tensor, target: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
     target = target * allowed
     total = target.sum(1, keepdim=True)
     target = target / total.clamp_min(1e-9)
     rows = (total[:, 0] > 0).float()
-    log_p = F.log_softmax(logits.float().masked_fill(~allowed, _OFF), dim=1)
     entropy = -(target * log_p.clamp_min(_OFF)).sum(1)
     count = rows.sum()
     return (entropy * rows).sum() / count.clamp_min(1), count
@@ -65,28 +73,64 @@ def sharpened(wdl: Tensor, power: float) -> Tensor:
 
 
 def compute(
-    heads: Heads, planes: Tensor, targets: Targets, config: LossConfig
+    heads: Heads,
+    planes: Tensor,
+    targets: Targets,
+    config: LossConfig,
+    taught: Heads | None = None,
+    share: float = 0.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss to minimise and its parts as detached scalars.
 
-    Parts: `policy` cross entropy, `policy_kl` (that minus the target's entropy), `target_entropy`, `entropy`
-    of the net's policy, `top1` (share of positions whose best point is the target's), `value` cross entropy,
-    `value_mse` of win - loss against the result, `explained_variance`, `reply`, `soft`.
+    The loss is L = policy + value weight * value + reply weight * reply + soft weight * soft, each a cross
+    entropy of a head with its target. With a teacher it is (1 - share) L + share L', where in L' the targets
+    are what the teacher says instead: the softmax of its same head (policy, reply and soft over the points
+    that may be played, and for every position, whether or not a search made a target for it; win, draw and
+    loss in place of result and searched value). As cross entropies are linear in their targets, these two
+    are the loss against the mixed targets (1 - share) target + share teacher.
+
+    Args:
+        heads: of the net in training.
+        planes: [B, C, H, W] of the positions.
+        targets: of the records.
+        config: weights of the parts.
+        taught: what a teacher says of the same planes, without gradient.
+        share: of the teacher.
+
+    Parts, always of the records: `policy` cross entropy, `policy_kl` (that minus the target's entropy),
+    `target_entropy`, `entropy` of the net's policy, `top1` (share of positions whose best point is the
+    target's), `value` cross entropy, `value_mse` of win - loss against the result, `explained_variance`,
+    `reply`, `soft`. With a teacher also `teacher_loss`, which is L', and `teacher_kl`, KL(teacher || net) of
+    the policy.
     """
     allowed, free = playable(planes)
-    policy, _ = policy_cross_entropy(heads.policy, targets.policy, allowed)
-    reply, _ = policy_cross_entropy(heads.reply, targets.reply, free)
-    soft, _ = policy_cross_entropy(heads.soft, targets.policy.pow(config.soft_power), allowed)
+    log_p, log_soft = log_policy(heads.policy, allowed), log_policy(heads.soft, allowed)
+    log_reply, log_wdl = log_policy(heads.reply, free), F.log_softmax(heads.wdl, dim=1)
+    policy, _ = _cross_entropy(log_p, targets.policy, allowed)
+    reply, _ = _cross_entropy(log_reply, targets.reply, free)
+    soft, _ = _cross_entropy(log_soft, targets.policy.pow(config.soft_power), allowed)
     value_target = (1 - config.root_mix) * targets.z + config.root_mix * sharpened(
         targets.root_wdl, config.root_power
     )
-    value = -(value_target * F.log_softmax(heads.wdl, dim=1)).sum(1).mean()
+    value = -(value_target * log_wdl).sum(1).mean()
     loss = policy + config.value * value + config.reply * reply + config.soft * soft
+    parts = {"policy": policy, "value": value, "reply": reply, "soft": soft}
+    if taught is not None:
+        teacher = log_policy(taught.policy, allowed)
+        followed = _cross_entropy(log_p, teacher.exp(), allowed)[0]
+        parts["teacher_kl"] = followed + (teacher.exp() * teacher).sum(1).mean()
+        followed = followed - config.value * (torch.softmax(taught.wdl, 1) * log_wdl).sum(1).mean()
+        for weight, logits, mine, where in (
+            (config.reply, taught.reply, log_reply, free),
+            (config.soft, taught.soft, log_soft, allowed),
+        ):
+            followed = followed + weight * _cross_entropy(mine, log_policy(logits, where).exp(), where)[0]
+        parts["teacher_loss"] = followed
+        loss = (1 - share) * loss + share * followed
+    parts["loss"] = loss
     with torch.no_grad():
-        parts = {"loss": loss, "policy": policy, "value": value, "reply": reply, "soft": soft}
         rows = targets.policy.sum(1) > 0  # multiplied, not picked: a GPU need not say how many there are
         count = rows.sum().clamp_min(1)
-        log_p = F.log_softmax(heads.policy.masked_fill(~allowed, _OFF), dim=1)
         parts["entropy"] = -((log_p.exp() * log_p).sum(1) * rows).sum() / count
         parts["target_entropy"] = (
             -(torch.special.xlogy(targets.policy, targets.policy).sum(1) * rows).sum() / count
@@ -94,7 +138,7 @@ def compute(
         parts["policy_kl"] = policy - parts["target_entropy"]
         hit = (log_p.argmax(1) == targets.policy.argmax(1)) & rows
         parts["top1"] = hit.sum() / count
-        wdl = torch.softmax(heads.wdl, dim=1)
+        wdl = log_wdl.exp()
         utility, result = wdl[:, 0] - wdl[:, 2], targets.z[:, 0] - targets.z[:, 2]
         parts["value_mse"] = (utility - result).square().mean()
         variance = result.var(correction=0)

@@ -33,17 +33,40 @@ def lines(table: _Floats, rows: _Rows, planes: _Floats, out: _Floats, found: _Fl
     Only the shape of `planes` [B, P, H, W] is looked at.
     """
 
-def stem(summed: _Floats, planes: _Floats, scale: _Floats, shift: _Floats, w: _Floats, out: _Floats) -> None:
-    """out = relu(scale summed + shift + planes w), for planes [B, P, H, W] and w [P, C]."""
+def stem(
+    summed: _Floats,
+    planes: _Floats,
+    scale: _Floats,
+    shift: _Floats,
+    weights: _Floats,
+    out: _Floats,
+    w: _Floats | None = None,
+    u: _Floats | None = None,
+    found: _Floats | None = None,
+    pooled: _Floats | None = None,
+) -> None:
+    """out = relu(scale summed + shift + planes weights), for planes [B, P, H, W] and weights [P, C].
 
-def depthwise(x: _Floats, w: _Floats, out: _Floats, found: _Floats) -> None:
-    """out = x with the 3x3 convolution w [9, C] of each channel; found: as in `lines`."""
+    With w [9, C], while out lies in the cache, also what the block behind begins with: u = out with the 3x3
+    convolution w of each channel; found: as in `lines`, of u. With `pooled` [2, B, C] also the sum and the
+    largest of each channel of out.
+    """
 
 def pointwise(u: _Floats, scale: _Floats, shift: _Floats, w: _Floats, v: _Floats, found: _Floats) -> None:
     """v = relu(scale u + shift) w, for shift [B, C] and w [C in, C out]; found: as in `lines`."""
 
-def residual(x: _Floats, v: _Floats, scale: _Floats, shift: _Floats, out: _Floats) -> None:
-    """out = relu(x + scale v + shift)."""
+def residual(
+    x: _Floats,
+    v: _Floats,
+    scale: _Floats,
+    shift: _Floats,
+    out: _Floats,
+    w: _Floats | None = None,
+    u: _Floats | None = None,
+    found: _Floats | None = None,
+    pooled: _Floats | None = None,
+) -> None:
+    """out = relu(x + scale v + shift); the others as in `stem`."""
 
 def heads(
     x: _Floats, w: _Floats, bias: _Floats, v: _Floats, hidden: _Floats, logits: _Floats, found: _Floats
@@ -93,15 +116,6 @@ def pointwise_back(
     found: sums of dy and of dy (u - mean).
     """
 
-def pool(x: _Floats, found: _Floats) -> None:
-    """found: the sum and the largest of each channel of x, which is nowhere below 0."""
-
-def pool_back(x: _Floats, top: _Floats, every: _Floats, at_top: _Floats, g: _Floats) -> None:
-    """Add to g what came from the pooled board, for each position [B, C].
-
-    `every` goes to each cell, `at_top` in equal parts to those where x is `top`.
-    """
-
 def depthwise_back(
     dy: _Floats,
     u: _Floats,
@@ -113,10 +127,15 @@ def depthwise_back(
     g: _Floats,
     found: _Floats,
     dw: _Doubles,
+    top: _Floats | None = None,
+    every: _Floats | None = None,
+    at_top: _Floats | None = None,
 ) -> None:
     """Go back to the sum that made x = relu(...): g, which came around the block, becomes its gradient.
 
-    w and dw are [9, C]; found: sums of the new g and of g (z - mean).
+    w and dw are [9, C]; found: sums of the new g and of g (z - mean). With `top` [B, C], what came from the
+    pooled board is added to g first: `every` [B, C] to each cell, `at_top` [B, C] in equal parts to those
+    where x is `top`.
     """
 
 def stem_back(

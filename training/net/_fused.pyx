@@ -105,21 +105,6 @@ cdef float* room_for(const Shape* s, size_t more) except NULL:
     return room
 
 
-def depthwise(const float[:, :, :, ::1] x, const float[:, ::1] w, float[:, :, :, ::1] out,
-              float[:, :, ::1] found):
-    cdef Shape s = shape_of(x)
-    cdef Py_ssize_t b
-    same(&s, out)
-    matrix(w, 9, s.c)
-    sums(&s, found, 2)
-    cdef float* room = room_for(&s, 0)
-    with nogil:
-        for b in range(s.batch):
-            fused_depthwise(&x[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &out[b, 0, 0, 0],
-                            &found[0, b, 0], &found[1, b, 0], room)
-    free(room)
-
-
 def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:, ::1] shift, const float[:, ::1] w,
               float[:, :, :, ::1] v, float[:, :, ::1] found):
     cdef Shape s = shape_of(u)
@@ -137,17 +122,39 @@ def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:
     free(room)
 
 
+cdef int next_fits(const Shape* s, const float[:, ::1] w, float[:, :, :, ::1] u, float[:, :, ::1] found,
+                   float[:, :, ::1] pooled) except -1:
+    """Refuse what is given of a block's first passes if it does not fit."""
+    if w is not None:
+        matrix(w, 9, s.c)
+        same(s, u)
+        sums(s, found, 2)
+    if pooled is not None:
+        sums(s, pooled, 2)
+    return 0
+
+
 def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const float[::1] scale,
-             const float[::1] shift, float[:, :, :, ::1] out):
+             const float[::1] shift, float[:, :, :, ::1] out, const float[:, ::1] w=None,
+             float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
     cdef Shape s = shape_of(x)
+    cdef bint convolves = w is not None, pools = pooled is not None
     cdef Py_ssize_t b
     same(&s, v)
     same(&s, out)
     vector(&s, scale)
     vector(&s, shift)
+    next_fits(&s, w, u, found, pooled)
+    cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
             fused_residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
+            if convolves:
+                fused_depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                                &found[0, b, 0], &found[1, b, 0], room)
+            if pools:
+                fused_pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+    free(room)
 
 
 cdef int stem_inputs(const Shape* s, const float[:, ::1] table, const int32_t[:, :, ::1] rows,
@@ -180,19 +187,29 @@ def lines(const float[:, ::1] table, const int32_t[:, :, ::1] rows, const float[
 
 
 def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, const float[::1] scale,
-         const float[::1] shift, const float[:, ::1] w, float[:, :, :, ::1] out):
+         const float[::1] shift, const float[:, ::1] weights, float[:, :, :, ::1] out, const float[:, ::1] w=None,
+         float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
     cdef Shape s = shape_of(summed)
     cdef Py_ssize_t b
+    cdef bint convolves = w is not None, pools = pooled is not None
     same(&s, out)
-    matrix(w, planes.shape[1], s.c)
+    matrix(weights, planes.shape[1], s.c)
     vector(&s, scale)
     vector(&s, shift)
     if planes.shape[0] != s.batch or planes.shape[2] != s.height or planes.shape[3] != s.width:
         raise ValueError("planes of another shape")
+    next_fits(&s, w, u, found, pooled)
+    cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
             fused_stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
-                       &shift[0], &w[0, 0], &out[b, 0, 0, 0])
+                       &shift[0], &weights[0, 0], &out[b, 0, 0, 0])
+            if convolves:
+                fused_depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                                &found[0, b, 0], &found[1, b, 0], room)
+            if pools:
+                fused_pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+    free(room)
 
 
 cdef int heads_fit(const Shape* s, const float[:, ::1] v, const float[:, :, :, ::1] hidden,
@@ -292,10 +309,16 @@ def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, con
 
 def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, const float[:, ::1] back,
                    const float[:, :, :, ::1] x, const float[:, ::1] w, const float[:, :, :, ::1] z,
-                   const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found, double[:, ::1] dw):
+                   const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found, double[:, ::1] dw,
+                   const float[:, ::1] top=None, const float[:, ::1] every=None, const float[:, ::1] at_top=None):
     cdef Shape s = shape_of(dy)
     cdef Py_ssize_t b
     cdef size_t n = 9 * <size_t>s.c
+    cdef bint pools = top is not None
+    if pools:
+        matrix(top, s.batch, s.c)
+        matrix(every, s.batch, s.c)
+        matrix(at_top, s.batch, s.c)
     same(&s, u)
     same(&s, x)
     same(&s, z)
@@ -310,33 +333,13 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
     cdef float* room = part + n
     with nogil:
         for b in range(s.batch):
+            if pools:
+                fused_pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
             fused_depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
                                  &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
                                  &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
             fused_add(part, n, &dw[0, 0])
     free(part)
-
-
-def pool(const float[:, :, :, ::1] x, float[:, :, ::1] found):
-    cdef Shape s = shape_of(x)
-    cdef Py_ssize_t b
-    sums(&s, found, 2)
-    with nogil:
-        for b in range(s.batch):
-            fused_pool(&x[b, 0, 0, 0], s.hw, s.c, &found[0, b, 0], &found[1, b, 0])
-
-
-def pool_back(const float[:, :, :, ::1] x, const float[:, ::1] top, const float[:, ::1] every,
-              const float[:, ::1] at_top, float[:, :, :, ::1] g):
-    cdef Shape s = shape_of(x)
-    cdef Py_ssize_t b
-    same(&s, g)
-    matrix(top, s.batch, s.c)
-    matrix(every, s.batch, s.c)
-    matrix(at_top, s.batch, s.c)
-    with nogil:
-        for b in range(s.batch):
-            fused_pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
 
 
 def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, const float[:, ::1] back,

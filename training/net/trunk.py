@@ -149,24 +149,45 @@ def _features_back(gradient: _Floats, area: int) -> tuple[_Floats, _Floats]:
     return _single((mean + scaled * (area / REFERENCE_AREA - 1)) / area), _single(top)
 
 
-def _pool(x: _Floats) -> _Floats:
-    found = np.empty((2, x.shape[0], x.shape[3]), np.float32)
-    _fused.pool(x, found)
-    return _features(found, x.shape[1] * x.shape[2])
-
-
-def _pool_back(block: Any, step: _Step, total: _Floats, g: _Floats) -> list[_Floats]:
-    """Go back through the pooled board: add to g, return the gradients of weight and bias.
+def _pool_back(block: Any, step: _Step, total: _Floats, area: int) -> tuple[list[_Floats], list[_Floats]]:
+    """Go back through the pooled board, if the block has one.
 
     Args:
+        block: of the net.
+        step: what it remembers.
         total: [B, C] the gradient of what it gave.
+        area: cells of a board.
+
+    Returns:
+        What `_fused.depthwise_back` adds to the gradient of the block's input; gradients of weight and bias.
     """
-    assert step.pooled is not None
+    if step.pooled is None:
+        return [], []
     features = _array(torch.from_numpy(total) @ block.pool.weight)
-    every, at_top = _features_back(features, g.shape[1] * g.shape[2])
-    _fused.pool_back(step.x, _single(np.split(step.pooled, 3, axis=1)[2]), every, at_top, g)
+    every, at_top = _features_back(features, area)
     # By torch, which is told how many threads there are; numpy's would wait for each other.
-    return [_array(torch.from_numpy(total).T @ torch.from_numpy(step.pooled)), total.sum(0)]
+    weight = _array(torch.from_numpy(total).T @ torch.from_numpy(step.pooled))
+    return [_single(np.split(step.pooled, 3, axis=1)[2]), every, at_top], [weight, total.sum(0)]
+
+
+class _Ahead:
+    """What the pass that makes the input of a block does of this block, as long as that lies in the cache.
+
+    Attributes:
+        u: the depthwise convolution of the input.
+        found: its moments.
+        pooled: [2, B, C] sum and largest of the input's channels, where the block pools.
+    """
+
+    def __init__(self, block: Any, shape: tuple[int, ...], spare: Spare) -> None:
+        self.u = spare.take(shape)
+        self.found = np.empty((2, shape[0], shape[3]), np.float32)
+        self.pooled = None if block.pool is None else np.empty_like(self.found)
+        self._w = _single(_array(block.first.conv.weight).reshape(shape[3], 9).T)
+
+    def given(self) -> tuple[_Floats | None, ...]:
+        """Return what the passes take."""
+        return self._w, self.u, self.found, self.pooled
 
 
 def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
@@ -202,16 +223,16 @@ class _Trunk(torch.autograd.Function):
         bias = _single(stem_norm.shift + _array(stem.planes.bias))
         x = spare.take(shape)
         plane_weights = _single(_array(stem.planes.weight).reshape(c, -1).T)
-        _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x)
+        blocks = net.residual
+        ahead = _Ahead(blocks[0], shape, spare)
+        _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x, *ahead.given())
         steps = []
-        for block in net.residual:
-            u, v = spare.take(shape), spare.take(shape)
-            w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
-            _fused.depthwise(x, w, u, found)
-            first = _normalise(block.first.norm, found, cells)
+        for i, block in enumerate(blocks, 1):
+            u, v = ahead.u, spare.take(shape)
+            first = _normalise(block.first.norm, ahead.found, cells)
             shift, pooled = np.broadcast_to(first.shift, (batch, c)), None
-            if block.pool is not None:
-                pooled = _pool(x)
+            if ahead.pooled is not None:
+                pooled = _features(ahead.pooled, height * width)
                 shift = shift + _array(block.pool(torch.from_numpy(pooled)))
             shift32 = _single(shift)
             w = _single(_array(block.second.conv.weight).reshape(c, c).T)
@@ -219,7 +240,11 @@ class _Trunk(torch.autograd.Function):
             second = _normalise(block.second.norm, found, cells)
             steps.append(_Step(x, u, v, first, second, shift32, pooled))
             out = spare.take(shape)
-            _fused.residual(x, v, _single(second.scale), _single(second.shift), out)
+            given: tuple[_Floats | None, ...] = ()
+            if i < len(blocks):
+                ahead = _Ahead(blocks[i], shape, spare)
+                given = ahead.given()
+            _fused.residual(x, v, _single(second.scale), _single(second.shift), out, *given)
             x = out
         w, bias, v = _heads(net)
         hidden = spare.take((batch, height, width, len(w)))
@@ -257,11 +282,11 @@ class _Trunk(torch.autograd.Function):
             w = _single(_array(block.second.conv.weight).reshape(c, c))
             scale, mean = _single(step.first.scale), _single(step.first.mean)
             _fused.pointwise_back(g, step.v, back, step.u, scale, step.shift, mean, w, dy, found, dw2)
-            pool = [] if step.pooled is None else _pool_back(block, step, found[0], g)
+            into, pool = _pool_back(block, step, found[0], shape[1] * shape[2])
             back, weight1, bias1 = step.first.back(_sum(found))
             dw1 = np.zeros((9, c))
             w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
-            _fused.depthwise_back(dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1)
+            _fused.depthwise_back(dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1, *into)
             before = [dw1.T.reshape(c, 1, 3, 3), weight1, bias1]
             gradients.append([*before, *pool, dw2[:, :, None, None], weight2, bias2])
         back, weight, bias = ctx.stem_norm.back(_sum(found))

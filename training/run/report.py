@@ -137,7 +137,7 @@ def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
 
 
 def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
-    keys = ("positions_per_s",)
+    keys, shares = ("positions_per_s",), ("evaluated_share", "rejected_openings", "cores_busy")
     stale = [_curve(events, clock, "play", k) for k in ("staleness", "staleness_most")]
     far = [curve_chart("Age of the nets that played on a cluster, in newer nets", "hours", stale)]
     return [
@@ -148,7 +148,7 @@ def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
         curve_chart(
             "Shares in self-play",
             "hours",
-            [_curve(events, clock, "play", k) for k in ("evaluated_share", "rejected_openings")],
+            [_curve(events, clock, "play", k) for k in shares],
             (0.0, 1.0),
         ),
     ]

@@ -1,7 +1,7 @@
 """Every setting of a training run: unit, default, where the default comes from, and the file that reads it.
 
-"Prototype" is the one of this training, one core-hour on 15x15 freestyle; `training/RUNS.md` has the runs
-that later values come from. The recipes in `training/recipes` say what differs from these defaults.
+"Prototype" is the one of this training, one core-hour on 15x15 freestyle; `training/RUNS.md` has later runs.
+The recipes in `training/recipes` say what differs from these defaults.
 """
 
 from __future__ import annotations
@@ -149,6 +149,16 @@ class LearnerConfig:
     rules: tuple[str, ...] = setting(
         (), "in sampling: each a rule code with `:weight` behind it; 1 for those not named", _HERE, "weights"
     )
+    teacher: str = setting(
+        "",
+        "a checkpoint, or a run that has one, whose net is learned from besides the records; none without a "
+        "name",
+        _LEARNER,
+    )
+    teacher_share: float = setting(
+        0.75, "of what the teacher says in all targets, the rest is the records", _LEARNER, "share",
+        "derived: shares of 0.75 to 0.8 made the strongest published students",
+    )  # fmt: skip
     bf16: bool | None = setting(
         None,
         "bfloat16 autocast; none: where the processor or GPU computes in it (on others it is ten times "
@@ -168,6 +178,8 @@ class LearnerConfig:
             raise ConfigError("keep_checkpoints must be at least 1")
         if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
             raise ConfigError("batch, reuse, window_share or ema out of range")
+        if not 0 <= self.teacher_share <= 1:
+            raise ConfigError(f"teacher_share must be 0 to 1, not {self.teacher_share}")
         self.rule_weights()
 
     def rule_weights(self) -> dict[int, float]:
@@ -254,8 +266,10 @@ class RunConfig:
         8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
     )
     ahead_cycles: float = setting(
-        1.0, "players of `--ray` are at most so far ahead of learning: a bound of the age of their nets",
-        "cluster/players.py", "cycles", "derived: nobody waits while learning takes less than a cycle",
+        1.0,
+        "players are at most so far ahead of learning, which bounds the age of their nets (without `--ray` "
+        "whole cycles); 0: they wait while the run learns",
+        "run/orders.py", "cycles", "derived: nobody waits while learning takes less than a cycle",
     )  # fmt: skip
     self_play_net: str = setting(
         "latest", "`latest` plays with every export, `best` only with promoted ones", _LOOP

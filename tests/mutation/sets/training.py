@@ -120,8 +120,8 @@ SEEN_BY_NONE = (
 OTHERS = (
     _losses(
         "points that may not be played get probability",
-        "masked_fill(~allowed, _OFF), dim=1)\n    entropy",
-        "float(), dim=1)\n    entropy",
+        "F.log_softmax(logits.float().masked_fill(~allowed, _OFF), dim=1)",
+        "F.log_softmax(logits.float(), dim=1)",
     ),
     _losses(
         "rows without a policy target count",
@@ -134,8 +134,8 @@ OTHERS = (
     ),
     _learner(
         "averaged weights are the newest ones",
-        "mean.lerp_(value, 1 - decay)\n        for",
-        "mean.copy_(value)\n        for",
+        "torch._foreach_lerp_(means, values, 1 - decay)",
+        "torch._foreach_copy_(means, values)",
     ),
     _learner("no warm-up of the learning rate", " * min(1.0, (self.batches + 1) / max(c.warmup, 1))", ""),
     _learner("the cosine does not fall", "math.cos(math.pi * way)", "1"),
@@ -159,18 +159,18 @@ OTHERS = (
     ),
     _window(
         "planes are turned, targets are not",
-        "chunk.fill(row, to, policy[b])",
-        "chunk.fill(row, destinations(width, height, 0), policy[b])",
+        "policy=policy.spread(to, n)",
+        "policy=policy.spread(_turned(*size)[0 * symmetries], n)",
     ),
     _window(
         "results are told from the wrong side",
-        "z[b, 1 - int(chunk.z[row])] = 1",
-        "z[b, 1 + int(chunk.z[row])] = 1",
+        "results.append(1 - int(chunk.z[row]))",
+        "results.append(1 + int(chunk.z[row]))",
     ),
     _window(
         "proven values are learned as searched",
-        "z[b] if chunk.flags[row] & _PROVEN else chunk.root_wdl[row]",
-        "chunk.root_wdl[row]",
+        "if not chunk.flags[row] & _PROVEN:",
+        "if True:",
     ),
     _window("the window never lets go", "while drop < len(held) - 1 and", "while False and"),
     _window(
@@ -205,8 +205,9 @@ OTHERS = (
     ),
     _run(
         "the shorter cycles of the beginning are left out",
-        "max(config.cycle_positions // 4, 1000) * state.cycle",
-        "config.cycle_positions",
+        "max(usual // 4, 1000) * cycle",
+        "usual",
+        "training/run/orders.py",
     ),
     _run("an untrained net stays in use after it was measured", "self.state.net = UNIFORM\n", "pass\n"),
     _match(

@@ -1,0 +1,84 @@
+"""A net that has learned already, usually a larger one, tells another what it makes of each batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from training.learn.checkpoint import CheckpointError, newest_good
+from training.net.network import Heads, Network, computes_in_bf16
+
+
+def find_teacher(path: Path, report: Callable[[str], None] = print) -> Path:
+    """Return the checkpoint that `learner.teacher` names, itself or as the newest good one of a run.
+
+    Args:
+        path: a checkpoint, or the folder of a run.
+        report: gets a line for each newer checkpoint that is damaged.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    if path.is_file():
+        return path
+    newest = newest_good(path / "checkpoints", report)
+    if newest is None:
+        raise CheckpointError(f"learner.teacher: {path} is neither a checkpoint nor a run that has one")
+    return newest[0]
+
+
+class Teacher:
+    """The averaged net of a checkpoint, which learns no more.
+
+    Attributes:
+        source: its file.
+        sides: shortest and longest side of the boards that it has learned.
+    """
+
+    def __init__(self, source: Path, net: Network, state: dict[str, Any], device: torch.device) -> None:
+        """Put the net on a device.
+
+        Args:
+            source: the checkpoint, for messages.
+            net: read from it.
+            state: of the checkpoint.
+            device: that batches are on.
+
+        Raises:
+            CheckpointError: the checkpoint does not say what it has learned.
+        """
+        self.source, self._device = source, device
+        try:
+            sides = [int(side) for w, h, seen, _ in state["window"]["sizes"] if seen for side in (w, h)]
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{source}: contents damaged ({error})") from error
+        if not sides:
+            raise CheckpointError(f"learner.teacher: {source} has learned from no position")
+        self.sides = min(sides), max(sides)
+        net.requires_grad_(False).eval()
+        self._net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._bf16 = computes_in_bf16(device)
+
+    @torch.no_grad()
+    def judge(self, planes: Tensor) -> Heads:
+        """Return what the net says of planes [B, C, H, W].
+
+        Raises:
+            CheckpointError: boards of this size are smaller or larger than all that it has learned.
+        """
+        height, width = planes.shape[2:]
+        low, high = self.sides
+        if min(width, height) < low or max(width, height) > high:
+            raise CheckpointError(
+                f"learner.teacher: {self.source} has learned boards of {low} to {high} cells a side, "
+                f"the records have {width}x{height}"
+            )
+        off = contextlib.nullcontext()
+        with torch.autocast(self._device.type, torch.bfloat16) if self._bf16 else off:
+            heads = self._net(planes)
+        return Heads(*(head.float() for head in heads))
