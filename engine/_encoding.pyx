@@ -1,6 +1,7 @@
 # cython: language_level=3
 """Planes of a position. The meaning of each plane stands once, in `engine.encoding`."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine.rules._board cimport (
@@ -70,24 +71,32 @@ def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, cons
     cdef Py_ssize_t n = plies.shape[0], b, k, at = 0
     cdef Board board = Board(width, height), empty
     cdef BoardState* state = board.state
+    cdef BoardState** begin
     cdef int points = width * height, wrong = -1
     empties = {rule: Board(width, height, rule) for rule in set(rules)}
     if len(rules) != n or out.shape[0] != n or out.shape[1] != N_PLANES or out.shape[2] != height:
         raise ValueError("rules, plies and planes of another number")
     if out.shape[3] != width or np.sum(plies) != moves.shape[0] or (n and np.min(plies) < 0):
         raise ValueError("planes or moves of another number")
+    begin = <BoardState**>malloc(max(n, 1) * sizeof(BoardState*))
+    if begin == NULL:
+        raise MemoryError("no memory for a batch")
     for b in range(n):
         empty = empties[rules[b]]
-        with nogil:
-            board_copy(state, empty.state)
-            for k in range(plies[b]):
-                if moves[at + k] >= points or state.cells[moves[at + k]] != EMPTY:
-                    wrong = moves[at + k]
+        begin[b] = empty.state
+    with nogil:     # in one piece: another thread may be busy with Python meanwhile
+        for b in range(n):
+            board_copy(state, begin[b])
+            for k in range(at, at + plies[b]):
+                if moves[k] >= points or state.cells[moves[k]] != EMPTY:
+                    wrong = moves[k]
                     break
-                board_place(state, moves[at + k], <int>(k & 1), TABLES_ALL)
+                board_place(state, moves[k], <int>((k - at) & 1), TABLES_ALL)
+            if wrong >= 0:
+                break
             board_set_to_move(state, <int>(plies[b] & 1))
-            if wrong < 0:
-                encode_planes(state, &out[b, 0, 0, 0])
-        if wrong >= 0:
-            raise ValueError(f"point {wrong} is taken or off the board")
-        at += plies[b]
+            encode_planes(state, &out[b, 0, 0, 0])
+            at += plies[b]
+    free(begin)
+    if wrong >= 0:
+        raise ValueError(f"point {wrong} is taken or off the board")

@@ -173,6 +173,7 @@ def reach(address: str) -> Venue:
 
 
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
+    from training.learn.teacher import find_teacher
     from training.loop import Run
     from training.net.network import choose_device
     from training.run.display import Display
@@ -192,6 +193,8 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         )
         last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
+    if last.config.learner.teacher:
+        find_teacher(Path(last.config.learner.teacher), lambda line: None)  # and a teacher that is not there
     venue = reach(args.ray) if args.ray else None  # and a cluster that is not there
     stop = False
 

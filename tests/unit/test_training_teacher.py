@@ -172,3 +172,4 @@ def test_a_teacher_that_cannot_teach_is_refused(tmp_path, school, capsys):
     run = ["--run-dir", str(tmp_path / "run"), "--preset", "smoke", "--device", "cpu"]
     assert main([*run, "--set", f"learner.teacher={tmp_path / 'nowhere'}"]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists(), "so the setting is not kept"

@@ -156,6 +156,19 @@ def test_a_damaged_shard_is_reported_once_and_the_rest_is_used(tmp_path):
     assert "a.shard" in said[0]
 
 
+def test_batches_drawn_ahead_are_the_same(tmp_path):
+    write_shard(tmp_path / "a.shard", [random_game(i, (9, 7)[i % 2]) for i in range(6)])
+    window = Window(CONFIG)
+    window.refresh(tmp_path)
+    first, again = (np.random.default_rng(3) for _ in range(2))
+    for count in (1, 4):
+        pairs = zip(window.draws(first, 8, count), window.draws(again, 8, count, ahead=True), strict=True)
+        for a, b in pairs:
+            np.testing.assert_array_equal(a.planes, b.planes)
+            np.testing.assert_array_equal(a.policy, b.policy)
+        assert first.bit_generator.state == again.bit_generator.state, "nothing is drawn that nobody gets"
+
+
 def test_an_empty_window_says_so():
     with pytest.raises(ValueError, match="window is empty"):
         Window(CONFIG).draw(np.random.default_rng(1), 4)

@@ -9,7 +9,8 @@ Shapes: `B` batch, `C` planes, `A` = width * height, `S` positions of a chunk.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -202,6 +203,27 @@ class Window:
         chunk_of = np.searchsorted(window.starts, chosen, side="right") - 1
         rows = [(window.chunks[k], int(i - window.starts[k])) for k, i in zip(chunk_of, chosen, strict=True)]
         return assemble(rows, size, rng.integers(len(symmetries_of(*size)), size=batch))
+
+    def draws(self, rng: np.random.Generator, batch: int, count: int, ahead: bool = False) -> Iterator[Batch]:
+        """Yield so many batches; see `draw`.
+
+        Args:
+            rng: of the draws; the same batches come and it ends in the same state, ahead or not.
+            batch: positions of each.
+            count: of batches.
+            ahead: draw the next one in a thread while whoever asked is busy with the one before.
+        """
+        if not ahead or count < 2:
+            for _ in range(count):
+                yield self.draw(rng, batch)
+            return
+        with ThreadPoolExecutor(1, "draw") as thread:
+            following = thread.submit(self.draw, rng, batch)
+            for left in reversed(range(count)):
+                drawn = following.result()
+                if left:
+                    following = thread.submit(self.draw, rng, batch)
+                yield drawn
 
     def state(self) -> dict[str, object]:
         """Return what `restore` needs: names of shards, not their contents."""

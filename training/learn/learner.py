@@ -169,9 +169,9 @@ class Learner:
         """
         sums: dict[str, Tensor] = {}
         rate, nothing = 0.0, 0.0
-        for _ in range(batches):
+        ahead = self.device.type == "cuda"  # elsewhere a thread would only take a core from this one
+        for batch in self.window.draws(self._rng, self.config.batch, batches, ahead):
             rate += self.learning_rate() / batches
-            batch = self.window.draw(self._rng, self.config.batch)
             nothing += loss_of_nothing(self.config.loss, batch.policy.shape[1]) / batches
             for name, value in self._batch(batch).items():
                 sums[name] = sums[name] + value if name in sums else value
