@@ -1,5 +1,6 @@
 """The window of positions: targets, symmetries, sizes, eviction, sampling."""
 
+import gc
 from dataclasses import replace
 
 import numpy as np
@@ -167,6 +168,14 @@ def test_batches_drawn_ahead_are_the_same(tmp_path):
             np.testing.assert_array_equal(a.planes, b.planes)
             np.testing.assert_array_equal(a.policy, b.policy)
         assert first.bit_generator.state == again.bit_generator.state, "nothing is drawn that nobody gets"
+
+
+def test_the_collector_of_garbage_leaves_records_alone(tmp_path):
+    write_shard(tmp_path / "a.shard", [random_game(i, 7) for i in range(40)])
+    window = Window(CONFIG)
+    window.refresh(tmp_path)
+    games = {id(game) for chunks in window._sizes.values() for c in chunks.chunks for game in c.games}
+    assert not games & {id(thing) for thing in gc.get_objects()} and len(games) == 40
 
 
 def test_an_empty_window_says_so():
