@@ -70,10 +70,10 @@ class SearchParams:
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
-    tree_vct_nodes: int = 10
-    """Its budget for each visit, in placements: asked again whenever the visits are four times as many; 0: a
-    tree without such calls (tuned: 10 against 30 and against 0, training/RUNS.md; it takes a third of the
-    time of a search with a line net)."""
+    tree_vct_nodes: int = 14
+    """Its budget for each of these visits, in placements. Whenever the visits are four times as many it is
+    asked again, with twice the budget; 0: a tree without such calls (tuned: 1.11 times as fast as 10 with
+    four times the budget, +1 Elo [-11, +14] in 1,000 games, training/record/rounds.md)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 15

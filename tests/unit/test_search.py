@@ -93,6 +93,22 @@ def test_tree_is_kept_between_moves() -> None:
     assert search.search(board, HashedEvaluator(1), [NodeLimit(100)]).visits == 100
 
 
+def test_clear_forgets_what_the_solvers_found() -> None:
+    board = put(Board(15, 15, 0), "7,7 8,8 7,8 8,7 6,6 9,9 5,8 8,10")
+    search = Search(SearchParams(root_solver_nodes=0), 32 * MIB)
+
+    def placements() -> int:
+        search.search(board, PythonHashed(1), [NodeLimit(400)])
+        return search.tree.solver_nodes
+
+    first = placements()
+    search.tree.clear()
+    known = placements()
+    search.clear()
+    assert 0 < known < first, "the solver of the tree remembers nothing"
+    assert placements() == first
+
+
 def test_own_five_and_block_come_at_once() -> None:
     board = put(Board(15, 15, 0), "3,3 0,0 4,3 0,2 5,3 0,4 6,3 2,3")
     win = searched(board)

@@ -155,6 +155,11 @@ cdef inline int64_t round_visits(const Settings* s, int rounds) noexcept nogil:
     return s.tree_vct_visits << 2 * (rounds - 1)
 
 
+cdef inline int64_t round_nodes(const Settings* s, int rounds) noexcept nogil:
+    """Budget of that call: twice the one before, for four times the visits."""
+    return s.tree_vct_nodes * s.tree_vct_visits << (rounds - 1)
+
+
 cdef inline Ruling solve_fours(Solver solver, BoardState* b, int64_t budget, int64_t* spent) noexcept nogil:
     """Look for a win by fours at a new leaf: round 0."""
     cdef SolverResult result
@@ -176,25 +181,27 @@ cdef inline Ruling solve_threes(
     """
     cdef SolverResult result
     cdef uint16_t points[484]
-    cdef int64_t budget = s.tree_vct_nodes * round_visits(s, node.solver_rounds)
-    cdef int own, n
+    cdef int64_t budget = round_nodes(s, node.solver_rounds)
+    cdef int others, n
     if budget > s.max_tree_vct_nodes:
         node.solver_rounds = ROUNDS_DONE
         return still_open()
     node.solver_rounds += 1
-    solver.vct(b, b.to_move, budget, &result)
-    spent[0] += result.nodes
-    if result.verdict == SOLVER_WIN:
-        return proven_to_be(PROVEN_WIN, result.distance, result.move)
-    own = result.verdict
-    # What stops a win by fours has a short list; behind another win, each move would have to be tried.
     solver.vcf(b, 1 - b.to_move, budget, &result)
     spent[0] += result.nodes
-    if result.verdict == SOLVER_WIN:
+    others = result.verdict
+    if others == SOLVER_WIN:
+        # What stops a win by fours has a short list; behind another win, each move would have to be tried.
         n = solver.vct_defences(b, 1 - b.to_move, budget, &result, points)
         spent[0] += result.nodes
         if n >= 0 and not narrow(graph, path, node, points, n, result.distance + 1, s.minimax_share > 0):
             return proven_to_be(PROVEN_LOSS, result.distance + 1, NO_MOVE)
-    elif own == SOLVER_NONE and result.verdict == SOLVER_NONE:
+        solver.vcf(b, b.to_move, budget, &result)       # his fours answer threes, which hardly ever win
+    else:
+        solver.vct(b, b.to_move, budget, &result)
+    spent[0] += result.nodes
+    if result.verdict == SOLVER_WIN:
+        return proven_to_be(PROVEN_WIN, result.distance, result.move)
+    if result.verdict == SOLVER_NONE and others == SOLVER_NONE:
         node.solver_rounds = ROUNDS_DONE
     return still_open()

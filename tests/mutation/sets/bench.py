@@ -15,9 +15,9 @@ MUTATIONS = (
     _fault(
         "threes: own wins by fours and threes are not believed",
         "if result.verdict == SOLVER_WIN:\n"
-        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    own",
+        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
         "if result.verdict == SOLVER_WIN and result.distance < 6:\n"
-        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    own",
+        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
     ),
     _fault(
         "threes: asked one visit later",
@@ -26,8 +26,13 @@ MUTATIONS = (
     ),
     _fault(
         "threes: the budget does not grow with the rounds",
-        "s.tree_vct_nodes * round_visits(s, node.solver_rounds)",
-        "s.tree_vct_nodes * round_visits(s, 1)",
+        "return s.tree_vct_nodes * s.tree_vct_visits << (rounds - 1)",
+        "return s.tree_vct_nodes * s.tree_vct_visits",
+    ),
+    _fault(
+        "threes: looked for although the opponent wins by fours",
+        "        solver.vcf(b, b.to_move, budget, &result)       # his",
+        "        solver.vct(b, b.to_move, budget, &result)       # his",
     ),
     _fault(
         "fours: not asked at new leaves",
