@@ -180,6 +180,14 @@ def test_normalisation_learns_its_statistics_and_keeps_them_at_the_end(tmp_path)
     assert not averaged.training
 
 
+@pytest.mark.parametrize(("share", "kept"), [(0.0, True), (0.8, False), (1.0, False)])
+def test_at_a_constant_rate_normalisation_keeps_its_statistics_only_from_the_start(tmp_path, share, kept):
+    learner = learner_at(tmp_path, replace(CONFIG, schedule="constant", freeze_norm=share))
+    before = learner.model.blocks[0].first.norm.running_mean.clone()
+    learner.step(2)
+    assert torch.equal(learner.model.blocks[0].first.norm.running_mean, before) is kept
+
+
 def test_measuring_kl_leaves_the_statistics_alone(tmp_path):
     learner = learner_at(tmp_path, replace(CONFIG, schedule="kl"))
     norm = learner.model.blocks[0].first.norm

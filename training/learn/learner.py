@@ -227,7 +227,8 @@ class Learner:
 
     def _train_mode(self) -> None:
         self.model.train()
-        if self.way() > self.config.freeze_norm:
+        freeze = self.config.freeze_norm
+        if freeze == 0 or self.way() > freeze:  # a constant rate has no way to go: it stays at 0
             for module in self.model.modules():
                 if isinstance(module, torch.nn.BatchNorm2d):
                     module.eval()

@@ -120,7 +120,8 @@ class LearnerConfig:
     freeze_norm: float = setting(
         0.8,
         "of the way after which normalisation keeps its statistics, so that the net trains as it will be "
-        "used; 1: never",
+        "used; 0: from the first batch, for a net that has them and a constant rate, whose way has no "
+        "end; 1: never",
         _LEARNER, "share",
     )  # fmt: skip
     ema: float = setting(

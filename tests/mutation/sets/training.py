@@ -148,9 +148,7 @@ OTHERS = (
         "self.config.reuse * self.window.seen - self.spent",
         "self.config.reuse * self.window.seen",
     ),
-    _learner(
-        "normalisation is never frozen", "if self.way() > self.config.freeze_norm:", "if self.way() > 2:"
-    ),
+    _learner("normalisation is never frozen", "if freeze == 0 or self.way() > freeze:", "if self.way() > 2:"),
     _learner(
         "all checkpoints but the oldest are deleted",
         "there[: there.index(path) + 1][:-keep]",
