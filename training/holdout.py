@@ -1,14 +1,18 @@
-"""Judge nets on positions that none of them learned from, labelled by deep searches.
+"""Judge nets on positions that none of them learned from.
 
-    python -m training.holdout judge engine/nets/zero7-4x64.fp32.onnx runs/mine/exports/newest.fp32.onnx
-    python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records shared/records
+    python -m training.holdout judge runs/mine/exports/older.fp32.onnx newest.fp32.onnx --records kept
+    python -m training.holdout judge older.fp32.onnx newest.fp32.onnx --set holdout.jsonl.xz
+    python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records kept
 
-`judge` takes a second a net. Its columns: cross entropy of the policy against the visits of the search; how
-often the search's move has a prior below 1 %, where a search may never look; how often the best moves are the
-same; the utility that the net's best move gives away; Brier score of win, draw and loss against the result of
-the game; squared distance of win - loss from the search's; how well win - loss tells won games from lost ones
-(area under the curve). Below stands how the other nets differ from the first, with 95 % intervals. These
-numbers say what a net has learned, games say how it plays.
+`judge` takes seconds. With `--records` it asks about shards of self-play that were kept out of all learning:
+one position a game, with the targets that a learner would take; "the search" is that of the self-play. With
+`--set` it asks about a file that `make` wrote, labelled by deep searches. Its columns: cross entropy of the
+policy against the visits of the search; how often the search's move has a prior below 1 %, where a search may
+never look; how often the best moves are the same; the utility that the net's best move gives away; Brier
+score of win, draw and loss against the result of the game; squared distance of win - loss from the search's;
+how well win - loss tells won games from lost ones (area under the curve). Below stands how the other nets
+differ from the first, with 95 % intervals, then all nets on each size of the board. These numbers say what a
+net has learned, games say how it plays.
 
 `make` draws one position a game, from games that were saved (`training.match --save`) and from the records of
 self-play, half of each where there are enough, and searches each for a long time. It goes on where it was
@@ -24,11 +28,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 from engine.errors import EngineError
-from training.measure.deep import DeepConfig, Labeller, Progress, draw, gather
-from training.measure.holdout import HoldoutError, judge, parse_position, read_set, table, write_set
+from training.measure.deep import DeepConfig, Labeller, Progress, draw, gather, recorded_positions
+from training.measure.holdout import (
+    HoldoutError,
+    judge,
+    parse_position,
+    read_set,
+    table,
+    table_by_size,
+    write_set,
+)
 from training.play.evaluators import load_evaluator
-
-DEFAULT_SET = Path(__file__).parent / "record" / "holdout.jsonl.xz"
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -40,7 +50,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     judging = commands.add_parser("judge", help="judge nets")
     judging.add_argument("nets", nargs="+", metavar="NET", help="file of a net, `uniform` or `tactical`")
-    judging.add_argument("--set", type=Path, default=DEFAULT_SET, metavar="FILE", help="the one that ships")
+    source = judging.add_mutually_exclusive_group(required=True)
+    source.add_argument("--set", type=Path, metavar="FILE", help="that `make` wrote")
+    source.add_argument("--records", type=Path, metavar="FOLDER", help="of shards that no net learned from")
     making = commands.add_parser("make", help="label positions")
     making.add_argument("--out", type=Path, required=True, help="file to write")
     making.add_argument("--games", type=Path, action="append", default=[], help="folder of .psq or .sgf")
@@ -53,29 +65,45 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _judge(args: argparse.Namespace) -> None:
-    recipe, positions = read_set(args.set)
-    simulations = recipe.get("simulations")
-    print(f"{args.set.name}: {len(positions)} positions, searched with {simulations} simulations")
+    if args.records is not None:
+        _needs_folder(args.records)
+        positions = recorded_positions(args.records, 1, _skipped)
+        if not positions:
+            raise ValueError(f"{args.records}: no position that was searched in full")
+        print(f"{args.records}: {len(positions)} positions, one a game, with the targets of their self-play")
+    else:
+        recipe, positions = read_set(args.set)
+        simulations = recipe.get("simulations")
+        print(f"{args.set.name}: {len(positions)} positions, searched with {simulations} simulations")
     names = [Path(net).name.removesuffix(".onnx").removesuffix(".fp32") for net in args.nets]
-    for line in table(names, [judge(load_evaluator(net), positions) for net in args.nets]):
+    judgements = [judge(load_evaluator(net), positions) for net in args.nets]
+    for line in (*table(names, judgements), *table_by_size(names, judgements, positions)):
         print(line)
+
+
+def _needs_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder")
+
+
+def _skipped(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _make(args: argparse.Namespace) -> None:
     if min(args.count, args.simulations) < 1 or not (args.games or args.records):
         raise ValueError("--count and --simulations are at least 1; --games or --records is needed")
     for folder in (*args.games, *args.records):
-        if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder")
+        _needs_folder(folder)
     config = DeepConfig(args.simulations, args.net, args.seed)
-    played, recorded = gather(args.games, args.records, lambda line: print(line, file=sys.stderr))
+    played, recorded = gather(args.games, args.records, _skipped)
     half = min(len(played), max(args.count // 2, args.count - len(recorded)))
     drawn = draw(played, half, args.seed)
     drawn += draw(recorded, args.count - len(drawn), args.seed)
     if not drawn:
         raise ValueError("no finished game with a position to search")
     progress = Progress(args.out.with_name(args.out.name + ".progress"), config, len(drawn))
-    labeller = Labeller(config, lambda line: print(line, file=sys.stderr))
+    labeller = Labeller(config, _skipped)
     try:
         for game, stones in drawn[len(progress.lines) :]:
             progress.add(labeller.label(game, stones))

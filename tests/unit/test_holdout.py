@@ -9,8 +9,11 @@ import pytest
 
 from engine.gamefile import GameRecord, save_game
 from engine.rules._board import EMPTY
+from engine.rules.rule import Rule
+from training.data.records import End, Flag, GameBuilder
+from training.data.shards import write_shard
 from training.holdout import main
-from training.measure.deep import Game, draw
+from training.measure.deep import Game, draw, recorded_positions, saved_games
 from training.measure.holdout import (
     FORMAT,
     HoldoutError,
@@ -19,6 +22,7 @@ from training.measure.holdout import (
     judge,
     read_set,
     table,
+    table_by_size,
     write_set,
 )
 
@@ -92,6 +96,44 @@ def test_the_table_says_how_the_second_net_differs():
     good, bad = (judge(Says({p: 1.0}), [POSITION, POSITION]) for p in (49, 50))
     rows = table(["good", "bad"], [good, bad])
     assert rows[1].startswith("good") and "top -1.0000 +- 0.0000" in rows[3] and "regret +0.1000" in rows[3]
+
+
+def test_nets_are_shown_on_each_size_of_board():
+    large = Position(15, 15, 0, "x", (112, 113), -1, (0.2, 0.5, 0.3), (49,), (1.0,), (0.0,))
+    drawn = [POSITION, large, large]
+    found = judge(Says({49: 0.5, 50: 0.5}), drawn)
+    rows = table_by_size(["one"], [found], drawn)
+    assert rows[0].split()[-4:] == ["9x9", "(1)", "15x15", "(2)"]
+    cells = [f"{found.policy[i]:.3f} / {found.brier[i]:.3f}" for i in (0, 1)]
+    assert all(cell in rows[1] for cell in cells)
+
+
+def recorded(seed, flags):
+    points = finished(seed)
+    builder = GameBuilder(0, 9, 9, opening=points[:4], net_id="n", seed=seed)
+    for flag, point in zip(flags, points[4:], strict=False):
+        builder.add(flag, (0.5, 0.3, 0.2), [40, 41, 7], [0.2, 0.7, 0.1])
+        builder.play(point)
+    return builder.finish(0, End.FIVE)
+
+
+def test_records_are_judged_as_a_learner_would_take_them(tmp_path, capsys):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    solved = [Flag.FULL | Flag.PROVEN_WIN, 0]
+    write_shard(kept / "000001-00.shard", [recorded(1, [0, Flag.FULL, 0]), recorded(2, solved)])
+    (position,) = recorded_positions(kept, 1)
+    assert position.moves == finished(1)[:5] and position.z == -1, "white is to move, black won"
+    assert position.points == (41, 40, 7) and position.q == ()
+    assert position.share == pytest.approx((0.7, 0.2, 0.1), abs=0.01)
+    assert position.wdl == pytest.approx((0.5, 0.3, 0.2), abs=0.01)
+    assert main(["judge", "uniform", "tactical", "--records", str(kept)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].endswith("1 positions, one a game, with the targets of their self-play")
+    assert " - " in shown[2] and "regret" not in shown[4] and shown[5].startswith("policy / Brier")
+    (kept / "000001-00.shard").unlink()
+    assert main(["judge", "uniform", "--records", str(kept)]) == 2
+    assert "no position" in capsys.readouterr().err
 
 
 def damaged(line, **changes):
@@ -200,6 +242,15 @@ def test_a_set_is_made_and_gone_on_with_where_it_was_stopped(tmp_path, games, mo
     assert make(tmp_path, "--seed", "2") == 2 and "other settings" in capsys.readouterr().err
     assert make(tmp_path) == 0 and (tmp_path / "out.xz").read_bytes() == whole
     assert len(calls) == 3 + 4, "two were there already"
+
+
+def test_a_game_saved_twice_counts_once_and_under_its_rule(tmp_path):
+    points = [0, 40, 1, 42, 2, 60, 3, 62, 4]
+    record = GameRecord(9, 9, int(Rule.RENJU), 0, ("a", "b"), points, [1.0] * len(points), 0, "five")
+    for name in ("both.psq", "both.sgf", "old.psq"):
+        save_game(tmp_path / name, record)
+    found = list(saved_games(tmp_path, pytest.fail))
+    assert [game.rule for game in found] == [Rule.RENJU, Rule.FREESTYLE]
 
 
 def test_bad_arguments_are_one_line(tmp_path, capsys):

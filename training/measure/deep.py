@@ -1,4 +1,5 @@
-"""Deep searches that label the positions of a hold-out; `training.holdout make` is the command."""
+"""Positions of a hold-out: drawn from games, labelled by deep searches or as records have them; see
+`training.holdout`."""
 
 from __future__ import annotations
 
@@ -8,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
 from engine.gamefile import SUFFIXES, load_game
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
+from training.data.records import Flag
 from training.data.shards import RecordError, list_shards, read_shards
 from training.files.atomic import write_atomically
 from training.measure.balance import canonical
@@ -55,8 +59,15 @@ class Game:
 
 
 def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
-    """Yield the finished games of a folder of .psq and .sgf files, in order of their names."""
-    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES):
+    """Yield the finished games of a folder of .psq and .sgf files, in order of their names.
+
+    A game that was saved in both formats is taken from the .sgf, since a .psq does not say its rule.
+    """
+    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
+    named = {p.with_suffix("") for p in found if p.suffix.lower() == ".sgf"}
+    for path in found:
+        if path.suffix.lower() == ".psq" and path.with_suffix("") in named:
+            continue
         try:
             game = load_game(path)
         except (PositionError, OSError) as error:
@@ -81,6 +92,36 @@ def recorded_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Gam
                 "self-play", game.width, game.height, game.rule, game.opening,
                 tuple(int(p) for p in game.moves), int(game.winner),
             )  # fmt: skip
+
+
+def recorded_positions(
+    folder: Path, seed: int, on_skip: Callable[[str], None] = lambda line: None
+) -> list[Position]:
+    """Return positions of self-play with the policy targets, values and results that a learner would take.
+
+    One a game, drawn at random from those that were searched in full and not proven. `q` is empty, since
+    records do not hold the utilities of moves.
+    """
+    rng = random.Random(seed)
+    found = []
+    for _, games in read_shards(list_shards(folder), lambda error: on_skip(str(error))):
+        for game in games:
+            rows = [i for i in range(game.positions) if game.flags[i] == Flag.FULL and game.counts[i]]
+            if not rows:
+                continue
+            row = rng.choice(rows)
+            points, share = game.policy(row)
+            order = np.argsort(-share, kind="stable")
+            win, even, loss = (float(chance) for chance in game.root_wdl()[row])
+            found.append(
+                Position(
+                    game.width, game.height, game.rule, folder.name,
+                    tuple(int(p) for p in game.moves[: game.opening + row]), int(game.z()[row]),
+                    (win, even, loss), tuple(int(p) for p in points[order]),
+                    tuple(float(v) for v in share[order]), (),
+                )
+            )  # fmt: skip
+    return found
 
 
 def draw(games: Sequence[Game], count: int, seed: int) -> list[tuple[Game, int]]:

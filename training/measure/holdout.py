@@ -46,7 +46,7 @@ class HoldoutError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One labelled position; see the head of this module for the fields."""
+    """One labelled position; see the head of this module for the fields. `q` is empty where not known."""
 
     width: int
     height: int
@@ -152,7 +152,7 @@ class Judgement:
         unseen: 1 where the deep search's move has a prior below `UNSEEN`, else 0.
         top: 1 where the net's best move is that of the deep search.
         regret: utility that the deep search loses with the net's best move; a move that it did not look at
-            counts as the worst that it did.
+            counts as the worst that it did. nan where the utilities of moves are not known.
         brier: squared distance of the net's WDL from the result of the game, 0 to 2.
         deep: squared distance of win - loss from that of the deep search, 0 to 4.
         utility: win - loss of the net.
@@ -210,8 +210,8 @@ def _judged(
     points, share = np.array(position.points), np.array(position.share)
     policy = -float(share @ np.log(np.maximum(prior[points], 1e-12))) / float(share.sum())
     best = int(prior.argmax())
-    values = dict(zip(position.points, position.q, strict=True))
-    regret = max(0.0, position.q[0] - values.get(best, min(position.q)))
+    values = dict(zip(position.points, position.q, strict=bool(position.q)))
+    regret = max(0.0, position.q[0] - values.get(best, min(position.q))) if position.q else math.nan
     result = np.array([position.z > 0, position.z == 0, position.z < 0], float)
     utility = float(wdl[0] - wdl[2])
     deep = position.wdl[0] - position.wdl[2]
@@ -228,13 +228,31 @@ def table(names: Sequence[str], judgements: Sequence[Judgement]) -> list[str]:
     rows = [head]
     for name, j in zip(names, judgements, strict=True):
         p, u, t, r, b, d = (float(getattr(j, m).mean()) for m in Judgement.MEASURES)
+        regret = f"{'-' if math.isnan(r) else f'{r:.4f}':>6}"
         rows.append(
-            f"{name:<{width}}  {p:6.3f}  {u:10.1%}  {t:9.1%}  {r:6.4f}  {b:6.4f}  {d:7.4f}  {j.auc():6.4f}"
+            f"{name:<{width}}  {p:6.3f}  {u:10.1%}  {t:9.1%}  {regret}  {b:6.4f}  {d:7.4f}  {j.auc():6.4f}"
         )
     for name, j in zip(names[1:], judgements[1:], strict=True):
         parts = []
         for measure in Judgement.MEASURES:
             gap = getattr(j, measure) - getattr(judgements[0], measure)
+            if math.isnan(gap.mean()):
+                continue
             parts.append(f"{measure} {gap.mean():+.4f} +- {1.96 * gap.std() / math.sqrt(len(gap)):.4f}")
         rows.append(f"{name} minus {names[0]}: {', '.join(parts)}")
+    return rows
+
+
+def table_by_size(
+    names: Sequence[str], judgements: Sequence[Judgement], positions: Sequence[Position]
+) -> list[str]:
+    """Return lines for people: a row a net, cross entropy of the policy / Brier score on each board."""
+    sizes = sorted({(p.width, p.height) for p in positions})
+    masks = [np.array([(p.width, p.height) == size for p in positions]) for size in sizes]
+    width = max(map(len, (*names, "policy / Brier")))
+    heads = (f"{w}x{h} ({mask.sum()})" for (w, h), mask in zip(sizes, masks, strict=True))
+    rows = [f"{'policy / Brier':<{width}}" + "".join(f"  {head:>14}" for head in heads)]
+    for name, j in zip(names, judgements, strict=True):
+        cells = (f"{j.policy[mask].mean():.3f} / {j.brier[mask].mean():.3f}" for mask in masks)
+        rows.append(f"{name:<{width}}" + "".join(f"  {cell:>14}" for cell in cells))
     return rows
