@@ -1,4 +1,5 @@
-"""Weaker or more varied play: overlooking stones, and drawing a move instead of taking the best."""
+"""Where the search does not have the last word: overlooking stones, drawing a move instead of taking the
+best, the answer to a single stone."""
 
 from __future__ import annotations
 
@@ -15,6 +16,9 @@ PLAN_SHARE = 0.02
 """A move whose chance is a smaller share of that of the best is no plan, and is not drawn (tuned: by eye)."""
 SIGHT = 6
 """Cells from the last two moves at which the eye has faded (derived: beyond a row of five around them)."""
+
+BESIDE = 2
+"""Cells from a single stone, or from the centre, that its answer may lie (derived: all known answers do)."""
 
 
 def what_is_seen(board: Board, oversight: float, generator: Random) -> Board:
@@ -80,4 +84,30 @@ def draw_move(board: Board, result: SearchResult, temperature: float, generator:
     move = generator.choices(moves, scaled)[0]
     if move.point == result.point:
         return result
+    return dataclasses.replace(result, point=move.point, pv=move.pv or (move.point,))
+
+
+def answer_first_stone(board: Board, result: SearchResult) -> SearchResult:
+    """Replace an answer to a single stone that is neither beside it nor near the centre by the best that is.
+
+    Behind one stone a net sees a level game everywhere, above all on small boards, and a search of a few
+    simulations takes its word for it.
+
+    Args:
+        board: the position; with more or other stones the result is returned as it is.
+        result: of a search in it.
+    """
+    stones = board.stones()
+    if len(stones) != 1 or result.proven is not None:
+        return result
+    goals = (divmod(stones[0][0], board.width), (board.height // 2, board.width // 2))
+
+    def sensible(point: int) -> bool:
+        y, x = divmod(point, board.width)
+        return any(max(abs(y - at_y), abs(x - at_x)) <= BESIDE for at_y, at_x in goals)
+
+    moves = [m for m in result.candidates if sensible(m.point)]
+    if sensible(result.point) or not moves:
+        return result
+    move = max(moves, key=lambda m: (m.visits, m.prior))
     return dataclasses.replace(result, point=move.point, pv=move.pv or (move.point,))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
-from engine.choice import draw_move, what_is_seen
+from engine.choice import answer_first_stone, draw_move, what_is_seen
 from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
@@ -330,6 +330,7 @@ class Engine:
             self._resources.drop_search()
             self._log(f"search failed, playing without it: {type(error).__name__}: {error}")
             return fallback_result(board, "failure")
+        result = answer_first_stone(board, result)
         self._last = (board.stones(), result.q)
         plies = self.config.temperature_plies
         if plies and board.ply >= plies:

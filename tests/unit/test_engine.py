@@ -1,3 +1,4 @@
+import dataclasses
 import random
 import threading
 from pathlib import Path
@@ -7,7 +8,7 @@ import pytest
 
 from engine import Engine, EngineConfig, Rule, SearchLimits
 from engine import engine as engine_module
-from engine.choice import draw_move
+from engine.choice import answer_first_stone, draw_move
 from engine.control import MoveControl
 from engine.evaluator.base import PYTHON_COST
 from engine.fallback import result_of
@@ -310,8 +311,6 @@ def candidates(*visits, proven=None):
 
 
 def with_candidates(moves):
-    import dataclasses
-
     return dataclasses.replace(result_of(0, ""), candidates=moves)
 
 
@@ -333,6 +332,27 @@ def test_temperature_avoids_lost_moves_and_keeps_wins():
     assert 0 not in {draw_move(BESIDE, lost, 1.0, generator).point for _ in range(200)}
     won = result_of(0, "", proven="win", distance=3)
     assert draw_move(BESIDE, won, 1.0, generator) is won
+
+
+def test_a_single_stone_is_answered_beside_it_or_near_the_centre():
+    def answer(stones, *moves):
+        board = Board.from_stones(15, 15, 0, stones)
+        listed = tuple(
+            MoveStats(point, visits, prior, 0.0, (0.4, 0.2, 0.4), None, None, ())
+            for point, visits, prior in moves
+        )
+        result = dataclasses.replace(result_of(moves[0][0], "nodes"), candidates=listed)
+        return answer_first_stone(board, result).point
+
+    corner, beside, near, centre = 0, 7 * 15 + 6, 9 * 15 + 9, 7 * 15 + 7
+    single = [(centre, 0)]
+    assert answer(single, (corner, 3, 0.1), (beside, 1, 0.1), (near, 1, 0.2)) == near
+    assert answer(single, (corner, 3, 0.1), (near, 1, 0.2), (beside, 2, 0.1)) == beside
+    assert answer(single, (beside, 1, 0.1), (near, 9, 0.1)) == beside, "a sensible choice stays"
+    assert answer(single, (corner, 3, 0.1), (14, 1, 0.1)) == corner, "there is no better one"
+    assert answer([(corner, 0)], (centre, 1, 0.1), (2, 9, 0.1)) == centre
+    assert answer([(corner, 0)], (2, 1, 0.1), (centre, 9, 0.1)) == 2
+    assert answer([*single, (beside, 1)], (corner, 3, 0.1), (near, 1, 0.2)) == corner
 
 
 def test_no_simulations_play_the_first_choice_of_the_net(tmp_path):
