@@ -58,16 +58,19 @@ class Game:
     winner: int
 
 
-def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
-    """Yield the finished games of a folder of .psq and .sgf files, in order of their names.
+def game_files(folder: Path) -> list[Path]:
+    """Return the .psq and .sgf files below a folder, in order of their names.
 
-    A game that was saved in both formats is taken from the .sgf, since a .psq does not say its rule.
+    Of a game that was saved in both formats it is the .sgf, since a .psq does not say its rule.
     """
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
     named = {p.with_suffix("") for p in found if p.suffix.lower() == ".sgf"}
-    for path in found:
-        if path.suffix.lower() == ".psq" and path.with_suffix("") in named:
-            continue
+    return [p for p in found if p.suffix.lower() == ".sgf" or p.with_suffix("") not in named]
+
+
+def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
+    """Yield the finished games of a folder of .psq and .sgf files, in order of their names."""
+    for path in game_files(folder):
         try:
             game = load_game(path)
         except (PositionError, OSError) as error:
