@@ -42,7 +42,16 @@ def test_a_game_turned_after_the_last_move_with_chances(engine):
     # Black's three could still be stopped; four in a row cannot.
     assert (turn.ply, turn.move, turn.answer) == (5, MOVES[5], MOVES[6])
     assert turn.before >= 0.4 > turn.after and turn.proven
-    assert 0 < turn.prior < 1 and turn.rank >= 1 and 0 <= turn.share <= 1
+    assert turn.prior is None, "the solver answers a three before the net is asked"
+    assert lines_of([turn])[1].endswith("solved, without the net")
+
+
+def test_the_answer_is_looked_up_in_the_search_of_the_winner(engine):
+    quiet = parse_moves("h8i9i8h10j11f7l12k8", 15, 15)
+    game = record([*quiet[:6], *MOVES[1::2], *quiet[6:]], winner=0)
+    turn = turn_of(engine, "g", game, SearchLimits(max_nodes=300))
+    assert turn is not None and turn.prior is not None and turn.before >= 0.4
+    assert 0 < turn.prior < 0.2 and turn.rank >= 1 and 0 <= turn.share <= 1
 
 
 def test_a_game_that_was_never_level_turned_with_the_first_move(engine):

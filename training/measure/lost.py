@@ -35,9 +35,9 @@ class Turn:
         move: that move.
         before: expected score of the loser there (win 1, draw 1/2).
         answer: the winner's reply.
-        prior: of the reply, 0 to 1.
-        rank: of that prior, 1 is the largest.
-        share: of the visits of a search at the winner's turn that went to the reply.
+        prior: of the reply, 0 to 1; None where the solver had decided at the winner's turn, without the net.
+        rank: of that prior, 1 is the largest; 0 with none.
+        share: of the visits of a search at the winner's turn that went to the reply; 1 with no prior.
         after: expected score of the loser at its next turn.
         proven: that it is lost for certain.
     """
@@ -49,7 +49,7 @@ class Turn:
     move: int
     before: float
     answer: int
-    prior: float
+    prior: float | None
     rank: int
     share: float
     after: float
@@ -112,14 +112,15 @@ def _turn(
     name: str, game: GameRecord, ply: int, here: SearchResult, reply: SearchResult, after: SearchResult | None
 ) -> Turn:
     answer = game.points[ply + 1]
-    found = {move.point: move for move in reply.candidates}
+    prior, rank, share = None, 0, 1.0
     visits = sum(move.visits for move in reply.candidates)
-    prior = found[answer].prior if answer in found else 0.0
+    found = next((move for move in reply.candidates if move.point == answer), None)
+    if found is not None and visits:
+        prior, share = found.prior, found.visits / visits
+        rank = 1 + sum(move.prior > found.prior for move in reply.candidates)
     return Turn(
         game=name, width=game.width, colour=1 - game.winner, ply=ply, move=game.points[ply],
-        before=_score(here), answer=answer, prior=prior,
-        rank=1 + sum(move.prior > prior for move in reply.candidates),
-        share=found[answer].visits / visits if visits and answer in found else 0.0,
+        before=_score(here), answer=answer, prior=prior, rank=rank, share=share,
         after=0.0 if after is None else _score(after), proven=after is None or after.proven == "loss",
     )  # fmt: skip
 
@@ -130,14 +131,17 @@ def lines_of(turns: Sequence[Turn]) -> list[str]:
     for turn in turns:
         move, answer = (format_move(point, turn.width) for point in (turn.move, turn.answer))
         then = "proven loss" if turn.proven else f"{turn.after:.2f}"
+        seen = "solved, without the net" if turn.prior is None else (
+            f"{turn.prior:6.1%}  {turn.rank:4d}  {turn.share:6.1%}   {then}"
+        )  # fmt: skip
         lines.append(
             f"{turn.game:<12} {'XO'[turn.colour]}  {turn.ply + 1:3d}. {move:<4} {turn.before:8.2f}"
-            f"  {answer:>6}  {turn.prior:6.1%}  {turn.rank:4d}  {turn.share:6.1%}   {then}"
+            f"  {answer:>6}  {seen}"
         )
     counts = {
         "never level": sum(turn.before < LEVEL for turn in turns),
         f"answer got {HARDLY:.0%} of the visits at most": sum(turn.share <= HARDLY for turn in turns),
-        f"its prior below {BLIND:.0%}": sum(turn.prior < BLIND for turn in turns),
+        f"its prior below {BLIND:.0%}": sum(turn.prior is not None and turn.prior < BLIND for turn in turns),
         "a proven loss behind it": sum(turn.proven for turn in turns),
     }
     return [*lines, f"{len(turns)} games: " + ", ".join(f"{what} {n}" for what, n in counts.items())]
