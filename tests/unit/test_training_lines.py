@@ -17,7 +17,7 @@ from tests.reference.lines import digits_of, side_id
 from tests.unit.training_games import random_planes
 from training.export.export import MARGIN, ExportError, Tolerances, export_net
 from training.export.graph import line_weights
-from training.export.quantise import LOAD, Levels, calibrate_lines, lane_load, usual_pool
+from training.export.quantise import LOAD, Levels, calibrate_lines, lane_load, round_product, usual_pool
 from training.net.grow import grow
 from training.net.line_stem import DIRECTIONS, EDGE, REACH, SIDES, LineStem, side_digits, side_of_code
 from training.net.network import Network, pool
@@ -153,6 +153,20 @@ def test_levels_fit_the_kernel_and_keep_the_mean(model):
         assert np.abs(got - want).mean() < 0.05 * want.std()
     with pytest.raises(ValueError, match="no positions"):
         calibrate_lines(model, [])
+
+
+def test_what_is_rare_and_large_is_not_cut_off():
+    rng = np.random.default_rng(5)
+    values = rng.random((4000, 8), np.float32)
+    rare = values[:1].copy()
+    rare[0, 3] = 60.0  # ranges of least square error end far below, since no row of `values` is like this
+    weight = rng.normal(size=(8, 8)).astype(np.float32)
+    found = round_product(weight, np.zeros(8, np.float32), values, np.maximum(values.max(axis=0), rare[0]))
+    levels = np.rint(rare / found.unit)
+    assert levels.max() == 127
+    there = levels @ found.levels * found.step + found.bias
+    wanted = rare @ weight.T
+    assert np.abs(there - wanted).max() < 0.05 * np.abs(wanted).max()
 
 
 def test_a_net_that_does_not_bear_8_bits_keeps_16(model, tmp_path):
