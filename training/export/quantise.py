@@ -270,9 +270,16 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
         raise ValueError("no positions to calibrate on")
     blocks = model.residual
     seen: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
+    tops: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
 
     def watch(k: int) -> Callable[[object, tuple[Tensor, ...]], None]:
-        return lambda m, i: seen[k].append(i[0].permute(0, 2, 3, 1).flatten(0, 2).numpy())
+        def look(_: object, inputs: tuple[Tensor, ...]) -> None:
+            values = inputs[0].permute(0, 2, 3, 1).flatten(0, 2).numpy()
+            tops[k].append(values.max(axis=0))
+            # An odd step, so that all rows and columns of boards come by.
+            seen[k].append(values[:: max(1, len(values) * len(batches) // _ROWS) | 1].copy())
+
+        return look
 
     layers = [block.second for block in blocks] + [model.policy_in]
     _run(model, batches, [layer.register_forward_pre_hook(watch(k)) for k, layer in enumerate(layers)])
@@ -285,12 +292,9 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
         ),
     ]
     found = []
-    for (weight, bias), chunks in zip(products, seen, strict=True):
+    for (weight, bias), chunks, top in zip(products, seen, tops, strict=True):
         values = np.concatenate(chunks)
-        top = values.max(axis=0)
-        # An odd step, so that all rows and columns of boards come by.
-        values = values[:: max(1, len(values) // _ROWS) | 1]
-        found.append(round_product(weight[:, :, 0, 0], bias, values, top))
+        found.append(round_product(weight[:, :, 0, 0], bias, values, np.max(top, axis=0)))
     c = model.config.channels
     empty = Levels(np.zeros((0, c, c), np.int8), *(np.zeros((0, c), np.float32) for _ in range(3)))
     parts = ([getattr(a, part) for a in found[:-1]] for part in ("levels", "step", "bias", "unit"))

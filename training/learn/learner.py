@@ -30,7 +30,7 @@ from training.net.network import Network, choose_device, computes_in_bf16, param
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import from_mapping, to_mapping
 
-_CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 16
+_CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 64
 _HOPELESS = 3.0  # tuned: 16 positions a batch, rates of 1 to 1e20 pass it at once, 0.05 does not come near
 _KL_LIMITS = (0.1, 10.0)  # protocol: the field's limits of the KL-adaptive multiplier
 
