@@ -21,7 +21,8 @@ from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = ROOT / "training" / "record" / "r16.config.json"
+STORED = {"zero7-4x64": "r16.config.json", "zero8-4x64": "zero8.config.json"}
+"""What the runs of the nets that shipped stored themselves."""
 RECIPES = sorted(FOLDER.rglob("*.toml"))
 
 
@@ -64,19 +65,19 @@ def test_every_recipe_can_be_played(path):
     assert len(earlier(recipe)) >= bool(begun)
 
 
-def test_the_recipe_of_the_net_that_ships_is_that_of_its_run():
-    """Held against what the run stored itself."""
-    stored = json.loads(SHIPPED.read_text(encoding="utf-8"))["config"]
-    config = make_config(preset("zero7-4x64").settings)
-    assert make_config(stored) == config
+@pytest.mark.parametrize("name", STORED)
+def test_the_recipe_of_a_net_that_shipped_is_that_of_its_run(name):
+    stored = json.loads((ROOT / "training" / "record" / STORED[name]).read_text(encoding="utf-8"))["config"]
+    assert make_config(stored) == make_config(preset(name).settings)
 
 
 def test_the_runs_behind_the_net_that_ships_come_in_order():
-    before = earlier(preset("zero7-4x64"))
-    assert [recipe.name for recipe in before] == ["r1", "r2", "r3", "r5", "r6", "r8", "r11", "r12", "r14"]
+    before = earlier(preset("zero8-4x64"))
+    older = ["r1", "r2", "r3", "r5", "r6", "r8", "r11", "r12", "r14", "zero7-4x64"]
+    assert [recipe.name for recipe in before] == [*older, "v1", "r17"]
     networks = {recipe.name: make_config(recipe.settings).learner.net for recipe in before}
-    last = make_config(preset("zero7-4x64").settings).learner.net
-    assert networks["r14"] == networks["r8"] == networks["r6"] == last
+    last = make_config(preset("zero8-4x64").settings).learner.net
+    assert all(networks[name] == last for name in ("r6", "r8", "r14", "zero7-4x64", "v1", "r17"))
     for recipe in before:
         assert make_config(recipe.settings).minutes or make_config(recipe.settings).total_positions
 
