@@ -14,7 +14,7 @@ import numpy as np
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
-from engine.gamefile import SUFFIXES, load_game
+from engine.gamefile import SUFFIXES, GameRecord, load_game
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.data.records import Flag
@@ -58,24 +58,25 @@ class Game:
     winner: int
 
 
-def game_files(folder: Path) -> list[Path]:
-    """Return the .psq and .sgf files below a folder, in order of their names.
+def read_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[tuple[Path, GameRecord]]:
+    """Yield the .psq and .sgf files below a folder with what they hold, in order of their names.
 
     Of a game that was saved in both formats it is the .sgf, since a .psq does not say its rule.
     """
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
     named = {p.with_suffix("") for p in found if p.suffix.lower() == ".sgf"}
-    return [p for p in found if p.suffix.lower() == ".sgf" or p.with_suffix("") not in named]
+    for path in found:
+        if path.suffix.lower() == ".psq" and path.with_suffix("") in named:
+            continue
+        try:
+            yield path, load_game(path)
+        except (PositionError, OSError) as error:
+            on_skip(f"{path}: {error}")
 
 
 def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
     """Yield the finished games of a folder of .psq and .sgf files, in order of their names."""
-    for path in game_files(folder):
-        try:
-            game = load_game(path)
-        except (PositionError, OSError) as error:
-            on_skip(f"{path}: {error}")
-            continue
+    for _, game in read_games(folder, on_skip):
         if game.reason in ("five", "draw"):
             yield Game(
                 folder.name, game.width, game.height, game.rule, game.opening_stones,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.engine import Engine
-from engine.errors import PositionError
-from engine.gamefile import GameRecord, load_game
+from engine.gamefile import GameRecord
 from engine.rules.geometry import format_move
 from engine.rules.rule import Rule
 from engine.search.result import SearchResult
 from engine.timing.budget import SearchLimits
-from training.measure.deep import game_files
+from training.measure.deep import read_games
 
 LEVEL = 0.4
 """Expected score from which a player takes a position for level (protocol: as in the tables of r5 and r6)."""
@@ -66,12 +65,7 @@ def lost_games(
         player: its name in them.
         on_skip: gets a line for each file that cannot be read.
     """
-    for path in game_files(folder):
-        try:
-            game = load_game(path)
-        except (PositionError, OSError) as error:
-            on_skip(f"{path}: {error}")
-            continue
+    for path, game in read_games(folder, on_skip):
         if game.reason == "five" and game.names[0] != game.names[1] and player == game.names[1 - game.winner]:
             yield path.stem, game
 
