@@ -1,6 +1,6 @@
 """Judge nets on positions that none of them learned from.
 
-    python -m training.holdout judge runs/mine/exports/older.fp32.onnx newest.fp32.onnx --records kept
+    python -m training.holdout judge runs/mine/nets/c000012.fp32.onnx newer.fp32.onnx --records kept
     python -m training.holdout judge older.fp32.onnx newest.fp32.onnx --set holdout.jsonl.xz
     python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records kept
 
