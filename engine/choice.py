@@ -18,7 +18,7 @@ SIGHT = 6
 """Cells from the last two moves at which the eye has faded (derived: beyond a row of five around them)."""
 
 BESIDE = 2
-"""Cells from a single stone, or from the centre, that its answer may lie (derived: so near that both still shape one row)."""
+"""Cells from a single stone, or from the centre, that its answer may lie (derived: both still make a row)."""
 
 
 def what_is_seen(board: Board, oversight: float, generator: Random) -> Board:
