@@ -27,18 +27,12 @@ from training.measure.tuning import TuningConfig, TuningError, limits_of, read_s
 from training.play.openings import OpeningError
 
 
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.tune",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(parser: argparse.ArgumentParser, games: int) -> None:
+    """Add what every fit of settings needs: space, openings, limits, players."""
     parser.add_argument("--space", type=Path, required=True, help="TOML file of settings and ranges")
     parser.add_argument("--openings", type=Path, required=True, help="file of dx,dy lines, the fitting half")
     parser.add_argument("--run-dir", type=Path, required=True, help="folder of the games")
-    parser.add_argument("--games", type=int, default=50_000, help="in all (50000)")
-    parser.add_argument("--pairs", type=int, default=32, help="of games a candidate and generation (32)")
-    parser.add_argument("--population", type=int, default=0, help="candidates a generation (pycma's)")
+    parser.add_argument("--games", type=int, default=games, help=f"in all ({games})")
     parser.add_argument("--nodes", type=int, help="simulations a move")
     parser.add_argument("--turn-ms", type=int, help="ms of processor time a move")
     parser.add_argument("--with", dest="common", default="", metavar="KEY=VALUE,...", help="for both players")
@@ -46,11 +40,27 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=15, help="side of the board (15)")
     parser.add_argument("--memory", type=int, default=367_001_600, help="bytes a player (367001600)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
-    parser.add_argument("--seed", type=int, default=1, help="of the optimiser and the players (1)")
+    parser.add_argument("--seed", type=int, default=1, help="of the settings and the players (1)")
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.tune",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_options(parser, 50_000)
+    parser.add_argument("--pairs", type=int, default=32, help="of games a candidate and generation (32)")
+    parser.add_argument("--population", type=int, default=0, help="candidates a generation (pycma's)")
     return parser.parse_args(arguments)
 
 
-def _config_of(args: argparse.Namespace) -> TuningConfig:
+def config_of(args: argparse.Namespace) -> TuningConfig:
+    """Return what the options ask for.
+
+    Raises:
+        TuningError: an option, or the space, makes no sense.
+    """
     if (args.nodes is None) == (args.turn_ms is None):
         raise TuningError("one of --nodes and --turn-ms is needed")
     if min(args.games, args.pairs, args.concurrency) < 1 or args.population < 0:
@@ -68,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command goes on), 2 for an error."""
     args = _arguments(arguments)
     try:
-        config = _config_of(args)
+        config = config_of(args)
         for generation in tune(config, args.run_dir, args.games):
             report(config, generation, lambda line: print(line, flush=True))
     except KeyboardInterrupt:

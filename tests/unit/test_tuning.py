@@ -96,7 +96,7 @@ def played(monkeypatch):
         count.append((candidate, index, opening))
         return candidate, index, float(random.Random(f"{parts} {index}").random() < chance)
 
-    monkeypatch.setattr(tuning, "_play", play)
+    monkeypatch.setattr(tuning, "play_candidate", play)
     return count
 
 
@@ -112,17 +112,17 @@ def test_the_fit_goes_where_games_are_won(tmp_path, openings, played):
 def test_a_stopped_run_goes_on_with_the_same_candidates(tmp_path, openings, played, monkeypatch):
     whole = list(tune(config(openings), tmp_path / "whole", 200))
     games = len(played)
-    play, played[:] = tuning._play, []
+    play, played[:] = tuning.play_candidate, []
 
     def stops(*arguments):
         if len(played) == 61:
             raise KeyboardInterrupt
         return play(*arguments)
 
-    monkeypatch.setattr(tuning, "_play", stops)
+    monkeypatch.setattr(tuning, "play_candidate", stops)
     with pytest.raises(KeyboardInterrupt):
         list(tune(config(openings), tmp_path / "parts", 200))
-    monkeypatch.setattr(tuning, "_play", play)
+    monkeypatch.setattr(tuning, "play_candidate", play)
     with open(tmp_path / "parts" / JOURNAL, "ab") as file:
         file.write(b"[1, 2")  # cut short by a full disk
     parts = list(tune(config(openings), tmp_path / "parts", 200))

@@ -162,35 +162,47 @@ class Generation:
         return estimate(list(self.pairs[candidate].values()))
 
 
+def read_games(path: Path, head: dict[str, Any]) -> tuple[dict[tuple[int, int, int], float], int]:
+    """Return a journal's games, (generation, candidate, index) -> score, and the bytes of its whole lines.
+
+    A last line that was cut short is left out.
+
+    Raises:
+        TuningError: it belongs to another run, or is damaged.
+        OSError: it cannot be read.
+    """
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    if not whole:
+        return {}, 0
+    first, *lines = whole.decode("utf-8", "replace").splitlines()
+    if first != json.dumps(head):
+        raise TuningError(f"{path} belongs to a run with other settings, openings or limits")
+    scores: dict[tuple[int, int, int], float] = {}
+    for number, line in enumerate(lines, 2):
+        try:
+            generation, candidate, index, score = json.loads(line)
+            scores[int(generation), int(candidate), int(index)] = {0: 0.0, 1: 0.5, 2: 1.0}[score]
+        except (ValueError, TypeError, KeyError) as error:
+            raise TuningError(f"{path}:{number} is damaged: {error!r}") from error
+    return scores, len(whole) + 1
+
+
 class Journal:
     """Every game of a run, one line each, written as it ends."""
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
-        """Begin a journal, or take in one that was stopped; a last line that was cut short is dropped.
+        """Begin a journal, or take in one that was stopped.
 
         Raises:
             TuningError: it belongs to another run, or is damaged.
             OSError: it cannot be read or written.
         """
-        self.scores: dict[tuple[int, int, int], float] = {}
-        text = path.read_bytes() if path.exists() else b""
-        whole, _, _ = text.rpartition(b"\n")
-        first = json.dumps(head)
-        if whole:
-            line, *lines = whole.decode("utf-8", "replace").splitlines()
-            if line != first:
-                raise TuningError(f"{path} belongs to a run with other settings, openings or limits")
-            for number, line in enumerate(lines, 2):
-                try:
-                    generation, candidate, index, score = json.loads(line)
-                    self.scores[int(generation), int(candidate), int(index)] = {0: 0.0, 1: 0.5, 2: 1.0}[score]
-                except (ValueError, TypeError, KeyError) as error:
-                    raise TuningError(f"{path}:{number} is damaged: {error!r}") from error
+        self.scores, whole = read_games(path, head) if path.exists() else ({}, 0)
         self._file = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 - closed by `close`
-        self._file.seek(len(whole) + 1 if whole else 0)
+        self._file.seek(whole)
         self._file.truncate()
         if not whole:
-            self._file.write(first.encode() + b"\n")
+            self._file.write(json.dumps(head).encode() + b"\n")
             self._file.flush()
 
     def add(self, generation: int, candidate: int, index: int, score: float) -> None:
@@ -237,7 +249,7 @@ def tune(config: TuningConfig, folder: Path, games: int) -> Iterator[Generation]
                     for candidate in range(len(asked))
                     if (number, candidate, index) not in journal.scores
                 )
-                for candidate, index, score in as_done(pool, config.match.concurrency, _play, todo):
+                for candidate, index, score in as_done(pool, config.match.concurrency, play_candidate, todo):
                     journal.add(number, candidate, index, score)
                 for (g, candidate, index), score in sorted(journal.scores.items()):
                     if g == number and candidate < len(asked) and index < 2 * config.pairs:
@@ -254,9 +266,10 @@ def tune(config: TuningConfig, folder: Path, games: int) -> Iterator[Generation]
         journal.close()
 
 
-def _play(
+def play_candidate(
     config: TuningConfig, parts: Sequence[float], candidate: int, index: int, opening: tuple[int, ...]
 ) -> tuple[int, int, float]:
+    """Play game `index` of a candidate; returns candidate, index and its score."""
     _, game = play_index(replace(config.match, a=config.player(parts)), opening, index)
     return candidate, index, 0.5 if game.winner == 2 else float(game.winner == index % 2)
 
