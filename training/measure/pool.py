@@ -7,6 +7,8 @@ in any of them. Brains are processes themselves; threads only talk to them.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -30,13 +32,29 @@ def executor(workers: int, *, processes: bool) -> Iterator[Executor]:
     """Lend workers; what they have not begun when the block ends is dropped."""
     pool: Executor
     if processes:
-        pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
     else:
         pool = ThreadPoolExecutor(workers)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when the program that began it is gone, however that ended.
+
+    It would wait for work for ever: the workers hold one another's end of the queue open.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only workers call this"
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def as_done(

@@ -1,0 +1,55 @@
+"""Workers of matches and fits: none outlives the program that began it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from training.measure.pool import as_done, executor
+
+PROGRAM = """
+import os, time
+from training.measure.pool import executor
+
+if __name__ == "__main__":
+    with executor(2, processes=True) as pool:
+        print(*[future.result() for future in [pool.submit(os.getpid) for _ in range(8)]], flush=True)
+        pool.submit(time.sleep, 600)
+        time.sleep(600)
+"""
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or waits only to be buried."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_workers_end_with_a_program_that_was_killed(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    program = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True, env=environment)
+    assert program.stdout is not None
+    workers = {int(pid) for pid in program.stdout.readline().split()}
+    assert workers and not any(ended(pid) for pid in workers)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    program.stdout.close()
+    deadline = time.monotonic() + 30
+    while not all(ended(pid) for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = [pid for pid in workers if not ended(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+def test_results_come_whether_threads_or_processes():
+    for processes in (False, True):
+        with executor(2, processes=processes) as pool:
+            assert sorted(as_done(pool, 2, divmod, ((9, n) for n in (2, 3, 4)))) == [(2, 1), (3, 0), (4, 1)]
