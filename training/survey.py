@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from engine.errors import EngineError
 from training.measure.survey import lines_of, read, survey
 from training.measure.tuning import TuningError
+from training.measure.tuning_options import add_options, config_of
 from training.play.openings import OpeningError
-from training.tune import add_options, config_of
 
 EVERY = 1000
 """Games between tables."""

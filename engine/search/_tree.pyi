@@ -146,6 +146,9 @@ class Tree:
         """Visits int32 [K]."""
     def edge_q(self) -> npt.NDArray[np.float64]:
         """Q float64 [K] in [-1, 1]: +-1 and 0 when proven, NaN without a visit."""
+    def edge_best(self) -> npt.NDArray[np.float64]:
+        """What the net says of the end of the best line behind each move, float64 [K] in [-1, 1]; NaN without
+        a visit, out of date for proven moves, not kept where `minimax_share` is 0."""
     def edge_draw(self) -> npt.NDArray[np.float64]:
         """Chance of a draw float64 [K], NaN without a visit."""
     def edge_proven(self) -> npt.NDArray[np.int8]:

@@ -20,7 +20,7 @@ from engine.search.kernel.noise cimport mix, unmix
 from engine.search.kernel.root cimport (
     Favourite, favourite, find_descendant, has_moves, move_root, moves_left, prove_move, prove_root, root_of,
 )
-from engine.search.kernel.select cimport Settings
+from engine.search.kernel.select cimport BEST_UNIT, Settings
 from engine.search.kernel.settle cimport list_legal
 from engine.search.kernel.walk cimport (
     BAD_ANSWER, BAD_MOVE, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer, run,
@@ -288,6 +288,14 @@ cdef class Tree:
         cdef double[::1] view = out
         for i in range(self.n_edges()):
             view[i] = self.edge(i).q
+        return out
+
+    def edge_best(self):
+        cdef int i
+        out = np.full(self.n_moves(), np.nan)
+        cdef double[::1] view = out
+        for i in range(self.n_edges()):
+            view[i] = self.edge(i).best * BEST_UNIT
         return out
 
     def edge_draw(self):

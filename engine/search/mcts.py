@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -281,16 +282,23 @@ class Search:
         """Put a move in front of the most visited one if even a pessimist takes its value for higher.
 
         The idea of a lower confidence bound is Leela Zero's
-        (https://github.com/leela-zero/leela-zero/pull/2290); the spread of single values is taken as known.
+        (https://github.com/leela-zero/leela-zero/pull/2290); the spread of single values is taken as known. A
+        share of a move's value is what the net says of the end of its best line, as in `minimax_share`.
         """
         best = ranked[0]
         if best.proven in ("win", "loss") or best.visits == 0:
             return ranked
-        enough = self.params.rival_visits * best.visits
+        params = self.params
+        enough = params.rival_visits * best.visits
         rivals = [m for m in ranked if m.proven == "draw" or (m.proven is None and m.visits >= enough)]
+        moves, best_lines = self.tree.moves().tolist(), self.tree.edge_best().tolist()
+        ends: dict[int, float] = dict(zip(moves, best_lines, strict=True))
+        share = params.choice_minimax_share if params.minimax_share > 0 else 0.0
 
         def pessimistic(move: MoveStats) -> float:
-            return move.q - (0.0 if move.proven else self.params.value_spread / float(np.sqrt(move.visits)))
+            if move.proven:
+                return move.q
+            return move.q + share * (ends[move.point] - move.q) - params.value_spread / math.sqrt(move.visits)
 
         chosen = max(rivals, key=pessimistic)
         if pessimistic(chosen) <= pessimistic(best):

@@ -23,6 +23,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_tree_vct_nodes": (0, 1_000_000_000),
     "root_solver_nodes": (0, 1_000_000_000),
     "solver_table_log2": (4, 28),
+    "choice_minimax_share": (0, 1),
     "rival_visits": (0.001, 10),
     "value_spread": (0, 10),
     "seed": (0, 2**63 - 1),
@@ -81,6 +82,9 @@ class SearchParams:
     10 against 40 +41 Elo [-5, +87] in 120 games, training/RUNS.md; 40 took 17 % of the time)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
+    choice_minimax_share: float = 0.6
+    """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
+    (tuned: not yet)."""
     rival_visits: float = 0.4
     """Share of the most visited move's visits that a better one must have (tuned: not yet)."""
     value_spread: float = 0.6

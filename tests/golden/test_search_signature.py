@@ -25,7 +25,7 @@ PLAIN = SearchParams(
 PLAYED = dataclasses.replace(
     PLAIN, policy_temperature=1.3, transpositions=True, minimax_share=0.2, leaf_vcf_nodes=60,
     tree_vct_visits=8, tree_vct_nodes=14, max_tree_vct_nodes=100_000, root_solver_nodes=15,
-    solver_table_log2=14, rival_visits=0.4, value_spread=0.6,
+    solver_table_log2=14, choice_minimax_share=0.0, rival_visits=0.4, value_spread=0.6,
 )
 """All that a search of a game does, spelled out as well."""
 HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()

@@ -80,6 +80,23 @@ def test_result_describes_the_search() -> None:
     assert board.ply == 2, "the board is the caller's"
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_move_has_the_best_value_of_those_that_have_enough_visits(share: float) -> None:
+    others = 0
+    for seed in range(8):
+        board = random_position(random.Random(seed), 15, 15, 0, 8)
+        params = SearchParams(choice_minimax_share=share, rival_visits=0.3, value_spread=0.4)
+        search = Search(params, 32 * MIB, solver=False)
+        result = search.search(board, HashedEvaluator(seed), [NodeLimit(500)])
+        tree = search.tree
+        visits, q, best = tree.edge_visits(), tree.edge_q(), tree.edge_best()
+        rivals = np.flatnonzero(visits >= 0.3 * visits.max())
+        value = q[rivals] + share * (best[rivals] - q[rivals]) - 0.4 / np.sqrt(visits[rivals])
+        assert result.point == tree.moves()[rivals[np.argmax(value)]]
+        others += bool(visits[rivals[np.argmax(value)]] < visits.max())
+    assert others, "a rival was never chosen"
+
+
 def test_tree_is_kept_between_moves() -> None:
     board = put(Board(15, 15, 0), "7,7 8,8")
     search = Search(SearchParams(), 32 * MIB)

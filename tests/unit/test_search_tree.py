@@ -78,6 +78,8 @@ def test_value_is_negated_once_a_ply() -> None:
     visited = tree.edge_visits() > 0
     assert tree.edge_q()[visited] == pytest.approx([-0.8, -0.8])
     assert tree.edge_draw()[visited] == pytest.approx([0.1, 0.1])
+    assert tree.edge_best()[visited] == pytest.approx([-0.8, -0.8], abs=1 / 127)
+    assert np.isnan(tree.edge_best()[~visited]).all()
     win, draw, loss = tree.wdl
     assert win - loss == pytest.approx((0.8 - 0.8 - 0.8) / 3)
     assert draw == pytest.approx(0.1)
