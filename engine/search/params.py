@@ -42,16 +42,19 @@ class SearchParams:
     """
 
     c_puct: float = 1.1
-    """Weight of exploration at few visits (tuned: neither 0.7 nor 1.6 is better, training/RUNS.md)."""
+    """Weight of exploration at few visits (tuned: 0.6 -43 Elo [-89, +4], 2 -29 [-74, +20], flat between,
+    5,726 games, training/record/choice.md)."""
     c_puct_log: float = 0.45
-    """Its growth with the logarithm of visits (default of KataGo's family)."""
+    """Its growth with the logarithm of visits (default of KataGo's family; tuned: nothing within 0.1 to 1 in
+    9,726 games, training/record/choice.md)."""
     c_puct_base: float = 500.0
     """Visits where the growth sets in (default of KataGo's family)."""
     fpu_reduction: float = 0.2
-    """How much worse than its node an unvisited move is taken to be (tuned: 0.4 showed no difference,
-    training/RUNS.md)."""
+    """How much worse than its node an unvisited move is taken to be (tuned: 0 -30 Elo [-59, +6], 0.6 -88
+    [-144, -38], 5,726 games, training/record/choice.md)."""
     fpu_reduction_root: float = 0.1
-    """The same at the root, where width matters more (tuned: with the one above)."""
+    """The same at the root, where width matters more (tuned: with the one above; nothing seen within
+    -0.1 to 0.6)."""
     policy_temperature: float = 1.3
     """Divides the net's logits; above 1 flattens the priors (tuned: +58 Elo over 1 in 95 games,
     training/RUNS.md)."""
@@ -84,11 +87,13 @@ class SearchParams:
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     choice_minimax_share: float = 0.6
     """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
-    (tuned: not yet)."""
+    (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/choice.md)."""
     rival_visits: float = 0.4
-    """Share of the most visited move's visits that a better one must have (tuned: not yet)."""
+    """Share of the most visited move's visits that a better one must have (tuned: 0.2 +8 Elo [-2, +18]
+    in 1,000 games, training/record/choice.md)."""
     value_spread: float = 0.6
-    """Standard deviation of single evaluations, for that comparison (tuned: not yet)."""
+    """Standard deviation of single evaluations, for that comparison (tuned: nothing seen within 0 to 1.4,
+    9,726 games, training/record/choice.md)."""
     seed: int = 0
     """Of the tree's own generator (root noise)."""
 

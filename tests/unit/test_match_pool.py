@@ -33,7 +33,8 @@ def test_workers_end_with_a_program_that_was_killed(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    program = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, str(file)]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert program.stdout is not None
     workers = {int(pid) for pid in program.stdout.readline().split()}
     assert workers and not any(ended(pid) for pid in workers)
