@@ -54,10 +54,10 @@ class SearchParams:
     [-144, -38], 5,726 games, training/record/choice.md)."""
     fpu_reduction_root: float = 0.1
     """The same at the root, where width matters more (tuned: with the one above; nothing seen within
-    -0.1 to 0.6)."""
+    -0.1 to 0.6 in 9,726 games)."""
     policy_temperature: float = 1.3
     """Divides the net's logits; above 1 flattens the priors (tuned: +58 Elo over 1 in 95 games,
-    training/RUNS.md)."""
+    training/RUNS.md; 1.5 +12 [-4, +29] in 1,000, training/record/choice.md)."""
     minimax_share: float = 0.2
     """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
     (tuned: +47 Elo [0, +95] over 0 in 200 games, and 0.4 no better, training/RUNS.md)."""
