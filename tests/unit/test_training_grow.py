@@ -1,4 +1,4 @@
-"""A grown net computes what the small one did, and its new blocks can learn."""
+"""A grown net computes what the small one did, and its new blocks and channels can learn."""
 
 from __future__ import annotations
 
@@ -43,9 +43,28 @@ def test_new_blocks_learn(net):
     assert torch.equal(fresh, torch.zeros_like(fresh)) and fresh.grad.abs().max() > 0
 
 
+@pytest.mark.parametrize("channels", [17, 24, 32, 40])
+def test_a_wider_net_computes_the_same(net, channels):
+    old, planes = net
+    new = grow(old, NetConfig(blocks=3, **{**SMALL, "channels": channels}))
+    with torch.no_grad():
+        for before, after in zip(old(planes), new(planes), strict=True):
+            assert torch.allclose(before, after, atol=1e-4)
+
+
+def test_copies_of_a_channel_drift_apart(net):
+    old, planes = net
+    new = grow(old, NetConfig(blocks=2, **{**SMALL, "channels": 32})).train()
+    new(planes).wdl.square().sum().backward()
+    gradient = new.stem.weight.grad.flatten(1)
+    for row in range(16, 32):
+        twin = (new.stem.weight[:16] == new.stem.weight[row]).flatten(1).all(1).nonzero().item()
+        assert not torch.allclose(gradient[row], gradient[twin], rtol=0.01)
+
+
 def test_blocks_are_spread_and_pooling_stays_pooling():
     assert placement(NetConfig(blocks=2), NetConfig(blocks=4)) == [0, 2]
     assert placement(NetConfig(blocks=3), NetConfig(blocks=7)) == [0, 3, 4]
-    for wrong in (NetConfig(blocks=1), NetConfig(blocks=4, channels=32), NetConfig(blocks=4, pool_block=-1)):
+    for wrong in (NetConfig(blocks=1), NetConfig(channels=32), NetConfig(blocks=4, pool_block=-1)):
         with pytest.raises(ValueError):
             placement(NetConfig(blocks=2), wrong)

@@ -277,11 +277,13 @@ def test_a_few_positions_are_learned_by_heart():
     assert (heads.wdl.argmax(1) == want % 3).all()
 
 
-def test_a_grown_line_net_computes_the_same(model):
-    larger = grow(model, dataclasses.replace(CONFIG, blocks=4))
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_grown_line_net_computes_the_same(model, channels):
+    larger = grow(model, dataclasses.replace(CONFIG, blocks=4, channels=channels * CONFIG.channels))
     planes = torch.from_numpy(POSITIONS[0])
     with torch.no_grad():
         torch.testing.assert_close(larger(planes).policy, model(planes).policy)
+        torch.testing.assert_close(larger(planes).wdl, model(planes).wdl)
 
 
 def test_an_unknown_kind_is_refused():

@@ -1,7 +1,9 @@
-"""A deeper net that computes what a shallower one computes, to go on from there.
+"""A deeper or wider net that computes what a smaller one computes, to go on from there.
 
 New residual blocks begin as the identity: the gain of their last normalisation is 0, the idea of "Net2Net"
-(https://arxiv.org/abs/1511.05641) in the form that residual nets allow.
+(https://arxiv.org/abs/1511.05641) in the form that residual nets allow. New channels, of the same paper too,
+begin as copies of old ones, statistics of the normalisation included; what reads both of a pair splits its
+old weight between them at random, so that they drift apart as soon as they learn.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from training.net.network import Block, Network
 from training.settings.schema import NetConfig
@@ -19,12 +21,14 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """Return for each block of the old net its index in the new one, spread evenly, pooled to pooled.
 
     Raises:
-        ValueError: the new net is not the old one with more blocks.
+        ValueError: the new net is not the old one with more blocks or channels.
     """
-    if dataclasses.replace(old, blocks=0, pool_block=None) != dataclasses.replace(
-        new, blocks=0, pool_block=None
+    if dataclasses.replace(old, blocks=0, pool_block=None, channels=1) != dataclasses.replace(
+        new, blocks=0, pool_block=None, channels=1
     ):
-        raise ValueError(f"only the number of blocks may differ between {old} and {new}")
+        raise ValueError(f"only the numbers of blocks and channels may differ between {old} and {new}")
+    if new.channels < old.channels:
+        raise ValueError(f"{new.channels} channels have no place for the {old.channels} of the old net")
     before, after = old.pooled, old.blocks - 1 - old.pooled
     if (old.pooled < 0) != (new.pooled < 0):
         raise ValueError("either both nets have a block with pooling or none has")
@@ -41,22 +45,86 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     return places
 
 
+class _Widening:
+    """Where the channels of a wider trunk come from.
+
+    Args:
+        old: channels before, D.
+        new: channels after, E.
+        seed: of the choice and of the split of weights.
+    """
+
+    def __init__(self, old: int, new: int, seed: int) -> None:
+        self._generator = torch.Generator().manual_seed(seed)
+        extra = torch.cat([torch.randperm(old, generator=self._generator) for _ in range(new // old)])
+        self._source = torch.cat([torch.arange(old), extra[: new - old]])  # [E] of each new channel
+        self._old = old
+
+    def outputs(self, tensor: Tensor) -> Tensor:
+        """Return [D, ...] with a copy of its row for each new channel, [E, ...]."""
+        return tensor[self._source]
+
+    def inputs(self, weight: Tensor, groups: int = 1) -> Tensor:
+        """Return [O, groups * D, ...] with the weight of each old channel split among its copies.
+
+        Args:
+            weight: of a convolution or a dense layer that reads the trunk.
+            groups: how often the channels stand side by side in what it reads.
+        """
+        size = (weight.shape[0], groups, len(self._source))
+        share = 0.05 + torch.rand(size, generator=self._generator)
+        total = torch.zeros(size[0], groups, self._old).index_add_(2, self._source, share)
+        share = (share / total[:, :, self._source]).flatten(1)
+        channels = (torch.arange(groups)[:, None] * self._old + self._source).flatten()
+        return weight[:, channels] * share.view(*share.shape, *([1] * (weight.ndim - 2)))
+
+
+_MAKES = ("stem.out.", "stem.norm.", "stem.planes.", "stem.weight", "stem.bias")
+_READS = ("policy_in.weight", "value_in.weight")
+
+
+def _widened(name: str, tensor: Tensor, widening: _Widening, light: bool) -> Tensor:
+    """Return one entry of a net's state for a wider trunk."""
+    if tensor.ndim == 0:
+        return tensor
+    if name.startswith("blocks."):
+        tensor = widening.outputs(tensor)
+        if name.endswith("pool.weight"):
+            return widening.inputs(tensor, 3)
+        if name.endswith("second.conv.weight") or (name.endswith("first.conv.weight") and not light):
+            return widening.inputs(tensor)
+        return tensor
+    if name.startswith(_MAKES):
+        return widening.outputs(tensor)
+    return widening.inputs(tensor) if name in _READS else tensor
+
+
 @torch.no_grad()
-def grow(old: Network, config: NetConfig) -> Network:
-    """Return a net of another depth with the function of `old`; at the same depth a copy.
+def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
+    """Return a net of another depth and width with the function of `old`; of the same shape a copy.
+
+    Args:
+        old: a net.
+        config: of the new one.
+        seed: of the channels that are copied and of how weights are split.
 
     Raises:
         ValueError: see `placement`.
     """
     places = placement(old.config, config)
     new = Network(config)
-    state = {k: v for k, v in old.state_dict().items() if not k.startswith("blocks.")}
-    missing, unexpected = new.load_state_dict(state, strict=False)
+    state = dict(old.state_dict())
+    if config.channels > old.config.channels:
+        widening = _Widening(old.config.channels, config.channels, seed)
+        state = {k: _widened(k, v, widening, config.kind == "lines") for k, v in state.items()}
+    rest = {k: v for k, v in state.items() if not k.startswith("blocks.")}
+    missing, unexpected = new.load_state_dict(rest, strict=False)
     assert not unexpected and all(name.startswith("blocks.") for name in missing)
     for i, block in enumerate(new.blocks):
         assert isinstance(block, Block)
         if i in places:
-            block.load_state_dict(old.blocks[places.index(i)].state_dict())
+            start = f"blocks.{places.index(i)}."
+            block.load_state_dict({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
         else:
             nn.init.zeros_(block.second.norm.weight)
     return new.train(old.training)
