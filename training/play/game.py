@@ -27,6 +27,7 @@ from engine.search._tree import (
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
+from training.play.endings import played_on
 from training.play.gumbel import GumbelRoot, RootChoice
 from training.play.regret import Mistakes
 from training.settings.play import GumbelParams, PlayConfig
@@ -305,7 +306,11 @@ class SelfPlayGame:
     def _finish(self, winner: int, end: End) -> None:
         assert self._builder
         record = self._builder.finish(winner, end)
-        self._on_record(record)
+        if self._config.endings:
+            nodes = max(1, self._config.root_vct_nodes)
+            self._on_record(played_on(record, self._solver, nodes))
+        else:
+            self._on_record(record)
         if self._config.opening.regret_share:
             self._mistakes.learn(record)
         self._counters.games += 1

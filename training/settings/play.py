@@ -81,6 +81,12 @@ class PlayConfig:
         "that end as soon as the solver can end them",
         _GAME, "nodes", "tuned: games of r2 (docs/training.md)",
     )  # fmt: skip
+    endings: bool = setting(
+        False,
+        "also record what lies behind a proof that ends a game, as positions whose result is known; they "
+        "count in learning where `learner.fast_weight` is above 0",
+        _GAME,
+    )
     leaf_vcf_nodes: int = setting(60, "of the solver at leaves", _HERE, "nodes")
     policy_temperature: float = setting(1.1, "of the net's priors; above 1 flattens", _HERE, "temperature")
     max_ply_share: float = setting(

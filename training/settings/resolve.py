@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.encoding import FEATURE_VERSION
+from engine.encoding import FEATURE_VERSION, PLANES_OF
 from engine.ranges import shown
 from training.files.atomic import write_atomically
 from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded, read_table
@@ -123,8 +123,15 @@ def read_start(path: Path) -> str:
     return start if _OPTIONS.fullmatch(start) else "--config"
 
 
-def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
-    """Return preset and settings that the bytes of a run's `config.json` hold; see `read_stored`."""
+def parse_stored(data: bytes, path: Path, older: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return preset and settings that the bytes of a run's `config.json` hold; see `read_stored`.
+
+    Args:
+        data: the contents.
+        path: of the file, for messages.
+        older: whether an earlier feature version will do: such a run cannot go on, but another one may begin
+            with its weights and records.
+    """
     try:
         table = parse_table(data, path)
         found, preset, config = table["feature_version"], table["preset"], table["config"]
@@ -132,9 +139,11 @@ def parse_stored(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
             raise ValueError("no name of a preset or recipe, or no table of settings")
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is damaged ({error}); choose another run directory") from error
-    if found != FEATURE_VERSION:
+    known = isinstance(found, int) and not isinstance(found, bool) and found in PLANES_OF
+    if not known or (found != FEATURE_VERSION and not older):
+        way_on = f" with --weights {path.parent} --records {path.parent / 'records'}" if known else ""
         raise ConfigError(
             f"{path.parent} was started with feature version {found}, this program has {FEATURE_VERSION}: "
-            "start a new run directory"
+            f"start a new run directory{way_on}"
         )
     return preset, config

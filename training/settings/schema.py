@@ -144,8 +144,8 @@ class LearnerConfig:
         0.5, "of the sampling weight that goes by KL(target || prior); 0 draws evenly", _WINDOW, "share"
     )
     fast_weight: float = setting(
-        0.0, "in sampling, of a position without policy target (fast search), for its value", _WINDOW,
-        "weight",
+        0.0, "in sampling, of a position without policy target (fast search, behind a proof), for its value",
+        _WINDOW, "weight",
     )  # fmt: skip
     rules: tuple[str, ...] = setting(
         (), "in sampling: each a rule code with `:weight` behind it; 1 for those not named", _HERE, "weights"
