@@ -1,9 +1,11 @@
 # cython: language_level=3
 """Planes for the net, as the other kernel modules call them."""
 from engine.rules._board cimport BoardState
+from engine.threats.kernel.state cimport Threat
 
 cdef enum:
-    N_PLANES = 20
+    N_PLANES = 23
+    THREAT_NODES = 60       # what `Solver.threat` may spend on a position for its planes (tuned: `engine.encoding`)
 
 # Write the planes of a position, seen by the side to move, as float32 [N_PLANES, height, width].
-cdef void encode_planes(BoardState* b, float* out) noexcept nogil
+cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcept nogil

@@ -9,8 +9,13 @@ from engine.rules._board cimport (
     SHAPE_OPEN_THREE, TABLES_ALL, Board, BoardState, board_copy, board_forbidden, board_place, board_set_to_move,
     board_shapes,
 )
+from engine.threats._solver cimport Solver
+from engine.threats.kernel.state cimport Threat
 
 import numpy as np
+
+cdef enum:
+    TABLE_LOG2 = 10         # of the solver that looks at one position or one batch (derived: 16 KB)
 
 
 cdef void fill(float* plane, int n, float value) noexcept nogil:
@@ -19,7 +24,7 @@ cdef void fill(float* plane, int n, float value) noexcept nogil:
         plane[i] = value
 
 
-cdef void encode_planes(BoardState* b, float* out) noexcept nogil:
+cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcept nogil:
     cdef int n = b.points, own = b.to_move, other = 1 - b.to_move, i, side, colour, shape
     cdef uint8_t shapes[484]
     for i in range(n):
@@ -48,21 +53,28 @@ cdef void encode_planes(BoardState* b, float* out) noexcept nogil:
         for i in range(n):
             if b.cells[i] == EMPTY and board_forbidden(b, i):
                 out[13 * n + i] = 1
-        fill(out + (17 if own == BLACK else 18) * n, n, 1)
+        fill(out + (19 if own == BLACK else 20) * n, n, 1)
+    if threat.there:
+        out[14 * n + threat.move] = 1
+        for i in range(threat.n):
+            out[15 * n + threat.points[i]] = 1
+        fill(out + 22 * n, n, 1)
     if own == BLACK:
-        fill(out + 14 * n, n, 1)
-    if b.exact[own]:
-        fill(out + 15 * n, n, 1)
-    if b.exact[other]:
         fill(out + 16 * n, n, 1)
+    if b.exact[own]:
+        fill(out + 17 * n, n, 1)
+    if b.exact[other]:
+        fill(out + 18 * n, n, 1)
     if b.caro:
-        fill(out + 19 * n, n, 1)
+        fill(out + 21 * n, n, 1)
 
 
 def planes(Board board):
     out = np.empty((N_PLANES, board.state.height, board.state.width), dtype=np.float32)
     cdef float[:, :, ::1] view = out
-    encode_planes(board.state, &view[0, 0, 0])
+    cdef Threat threat
+    Solver(TABLE_LOG2).threat(board.state, THREAT_NODES, &threat)
+    encode_planes(board.state, &threat, &view[0, 0, 0])
     return out
 
 
@@ -70,6 +82,8 @@ def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, cons
                     float[:, :, :, ::1] out):
     cdef Py_ssize_t n = plies.shape[0], b, k, at = 0
     cdef Board board = Board(width, height), empty
+    cdef Solver solver = Solver(TABLE_LOG2)
+    cdef Threat threat
     cdef BoardState* state = board.state
     cdef BoardState** begin
     cdef int points = width * height, wrong = -1
@@ -95,7 +109,8 @@ def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, cons
             if wrong >= 0:
                 break
             board_set_to_move(state, <int>(plies[b] & 1))
-            encode_planes(state, &out[b, 0, 0, 0])
+            solver.threat(state, THREAT_NODES, &threat)
+            encode_planes(state, &threat, &out[b, 0, 0, 0])
             at += plies[b]
     free(begin)
     if wrong >= 0:

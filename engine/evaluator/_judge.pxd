@@ -9,7 +9,7 @@ from libc.stdint cimport uint16_t, uint64_t
 cdef struct Question:           # about one position, seen by its side to move
     uint64_t key                # its hash
     int width, height
-    const float* planes         # float32 [20, height, width]; NULL where the judge wants none
+    const float* planes         # float32 [23, height, width]; NULL where the judge wants none
     const uint16_t* points      # of the moves whose logits are wanted
     int n_points
 

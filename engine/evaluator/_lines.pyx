@@ -124,7 +124,7 @@ def _check_load(whole, key):
 
 
 def _local_sums(plane_weight):
-    """Return the sums of plane weights for every set of planes 0..6, and of planes 7..13: [2, 128, C]."""
+    """Return the sums of plane weights for every set of planes 0..7, and of planes 8..15: [2, 256, C]."""
     held = (np.arange(LINES_HALF)[:, None] >> np.arange(LINES_LOCAL // 2)) & 1
     halves = plane_weight[:LINES_LOCAL].reshape(2, LINES_LOCAL // 2, -1).astype(np.float64)
     return (held.astype(np.float64) @ halves).astype(np.float32)
@@ -157,7 +157,7 @@ cdef class LineNet:
     Args:
         weights: arrays by name, float32 unless told otherwise: codebook int16 [364 * 365 / 2, C] (the entry of
             sides h and l, h >= l, whichever is left, at h * (h + 1) / 2 + l), codebook_scale [],
-            plane_weight [20, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C],
+            plane_weight [23, C], bias [C], dw [N, 9, C], dw_bias [N, C], pw [N, C, C] (in, out), pw_bias [N, C],
             pool_weight [3C, C], pool_bias [C], policy_in [C, P],
             policy_bias [P], policy_out [P], value_in [C, V], value_bias [V], hidden_w [3V, D], hidden_b [D],
             out_w [D, 3], out_b [3]. C, P and V are multiples of 8. Copies are kept. 8-bit products are used where
@@ -350,7 +350,7 @@ cdef class LineNet:
         """Judge a batch; not for two threads at once.
 
         Args:
-            planes: float32 [B, 20, H, W] of `engine.encoding`, sides from 5 to 22, zeros and ones only.
+            planes: float32 [B, 23, H, W] of `engine.encoding`, sides from 5 to 22, zeros and ones only.
             policy_out_array: float32 [B, H * W], takes the logits.
             wdl_out_array: float32 [B, 3], takes win, draw and loss for the side to move.
 

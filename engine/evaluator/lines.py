@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engine.encoding import FEATURE_VERSION, PLANES_OF, widen_weights
 from engine.errors import NetError
 from engine.evaluator._judge import LineJudge
 from engine.evaluator._lines import LineNet
@@ -62,6 +63,8 @@ class LineEvaluator:
         self.rules, self.min_side, self.max_side = source.rules, source.min_side, source.max_side
         weights: dict[str, Any] = source.constants(WEIGHT_PREFIX)
         try:
+            if source.feature_version != FEATURE_VERSION:
+                weights["plane_weight"] = _widened(weights.get("plane_weight"), source.feature_version)
             weights["codebook"], weights["codebook_scale"] = _whole_codebook(_table_inputs(weights))
             if margin is None:
                 margin = _number(self.metadata, "margin", "0")
@@ -84,6 +87,17 @@ class LineEvaluator:
             self._wdl = np.empty((batch, 3), np.float32)
         self.line_net.evaluate(planes, self._policy, self._wdl)
         return self._policy, self._wdl
+
+
+def _widened(weights: Array | None, version: int) -> Array:
+    """Return the weights of planes of an older version as today's.
+
+    Raises:
+        ValueError: they are missing, or not as many as that version has planes.
+    """
+    if weights is None or weights.ndim != 2 or len(weights) != len(PLANES_OF[version]):
+        raise ValueError(f"'plane_weight' is missing, or not for {len(PLANES_OF[version])} planes")
+    return widen_weights(weights, version)
 
 
 def _number(metadata: dict[str, str], key: str, default: str = "") -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.encoding import FEATURE_VERSION, N_PLANES
+from engine.encoding import FEATURE_VERSION, PLANES_OF
 from engine.errors import NetError
 from engine.evaluator.base import PYTHON_COST, Keys, Planes, Policy, Wdl
 from engine.rules._board import MAX_SIDE, MIN_SIDE
@@ -55,9 +55,9 @@ class OnnxEvaluator:
         self.path = Path(path)
         self._session = _open(self.path)
         self.metadata: dict[str, str] = _metadata(self.path, self._session)
-        _check(self.path, self._session, self.metadata)
+        self.feature_version = _check(self.path, self._session, self.metadata)
         self.name = _name(self.path, self.metadata)
-        self.feature_version = FEATURE_VERSION
+        self._planes = list(PLANES_OF[self.feature_version])
         self.rules = _rules(self.path, self.metadata)
         self.min_side, self.max_side = _sizes(self.path, self.metadata)
         self._run = self._session.run
@@ -70,6 +70,8 @@ class OnnxEvaluator:
             NetError: the runtime fails on the net's graph.
         """
         try:
+            if self.feature_version != FEATURE_VERSION:
+                planes = np.ascontiguousarray(planes[:, self._planes])
             policy, logits = self._run(self._outputs, {"planes": planes})
         except Exception as error:  # of classes that share no base but this
             raise NetError(f"{self.path} cannot be run: {_reason(error)}") from error
@@ -99,7 +101,7 @@ class OnnxEvaluator:
         options = _runtime().RunOptions()
         options.only_execute_path_to_fetches = True  # not the net itself
         try:
-            values = self._run(names, {"planes": np.zeros((1, N_PLANES, 5, 5), np.float32)}, options)
+            values = self._run(names, {"planes": np.zeros((1, len(self._planes), 5, 5), np.float32)}, options)
         except Exception as error:  # as in `evaluate`
             raise NetError(f"{self.path}: weights cannot be read: {_reason(error)}") from error
         return {name.removeprefix(prefix): value for name, value in zip(names, values, strict=True)}
@@ -215,11 +217,14 @@ def _sizes(path: Path, metadata: dict[str, str]) -> tuple[int, int]:
     return sides
 
 
-def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str, str]) -> None:
+def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str, str]) -> int:
+    """Return the feature version of a net that keeps the contract."""
     if metadata.get("tengen_format") != NET_FORMAT:
         found = _plain(metadata.get("tengen_format", "none"))
         raise NetError(f"{path} is not a net of Tengen (format {found}, expected {NET_FORMAT})")
-    if metadata.get("feature_version") != str(FEATURE_VERSION):
+    known = {str(version): version for version in PLANES_OF}
+    version = known.get(metadata.get("feature_version", "none"), 0)
+    if not version:
         found = _plain(metadata.get("feature_version", "none"))
         raise NetError(
             f"{path} was made for feature version {found}; this engine has {FEATURE_VERSION}: export it again"
@@ -227,14 +232,16 @@ def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str
     inputs = {i.name: _shape(i) for i in session.get_inputs()}
     outputs = {o.name: _shape(o) for o in session.get_outputs()}
     planes = inputs.get("planes", [])
-    if list(inputs) != ["planes"] or len(planes) != 4 or planes[1] != N_PLANES:
-        raise NetError(f"{path} does not take `planes` [B, {N_PLANES}, H, W] but {_shown(inputs)}")
+    wanted = len(PLANES_OF[version])
+    if list(inputs) != ["planes"] or len(planes) != 4 or planes[1] != wanted:
+        raise NetError(f"{path} does not take `planes` [B, {wanted}, H, W] but {_shown(inputs)}")
     if not {"policy", "wdl"} <= set(outputs):
         raise NetError(f"{path} does not give `policy` and `wdl` but {_shown(', '.join(outputs))}")
     fixed = [size for i, size in enumerate(planes) if i != 1 and isinstance(size, int)]
     if fixed:
         shape = _shown(planes)
         raise NetError(f"{path} is bound to the shape {shape}; batch, height and width have to be free")
+    return version
 
 
 def _plain(text: str) -> str:

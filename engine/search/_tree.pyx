@@ -34,6 +34,7 @@ from engine.search.params import SearchParams
 cdef enum:
     SKIP = -1               # set by the caller of `gather`
     LEAST_MEMORY = 1 << 20
+    OWN_LOG2 = 8            # of the solver of a tree that was given none (derived: 4 KB)
 
 globals().update(
     IDLE=IDLE, LEAF=LEAF, SOLVED=SOLVED, NOTHING_LEFT=NOTHING_LEFT, FULL=FULL, SKIP=SKIP,
@@ -71,14 +72,14 @@ cdef class Tree:
     """A search tree; see the stub file for the contract of each method."""
     cdef TreeState state
     cdef readonly object params
-    cdef Solver solver              # None: no leaf solver
+    cdef Solver solver              # of leaves, or a small one of the tree's own for planes alone
     cdef Board board                # None: no root
     cdef object rng                 # of the root noise
 
     def __cinit__(self, params=None, memory_bytes=67_108_864, solver=None):
         cdef Settings* s = &self.state.settings
         self.params = SearchParams() if params is None else params
-        self.solver = solver
+        self.solver = Solver(OWN_LOG2) if solver is None else solver
         self.state.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
         s.c_puct = self.params.c_puct
@@ -92,6 +93,7 @@ cdef class Tree:
         s.transpositions = self.params.transpositions
         s.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
         s.tree_vct_visits = self.params.tree_vct_visits
+        s.leaf_defences = self.params.leaf_defences and s.leaf_vcf_nodes > 0
         s.tree_vct_nodes = self.params.tree_vct_nodes if s.leaf_vcf_nodes > 0 else 0
         s.max_tree_vct_nodes = self.params.max_tree_vct_nodes
         self.state.graph.common_units = NODE_UNITS
@@ -592,8 +594,7 @@ def scatter(trees, const float[:, ::1] policy, const float[:, ::1] wdl, int32_t[
             if status[i] == LEAF:
                 outcome = answer(batch.states[i], &policy[n, 0], &wdl[n, 0])
                 if outcome < 0:
-                    worst = outcome
-                    wrong = i
+                    worst, wrong = outcome, i
                 status[i] = IDLE
                 n += 1
     complain(worst, f" for tree {wrong}")

@@ -18,6 +18,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "edge_cap": (0, 484),
     "transpositions": (False, True),
     "leaf_vcf_nodes": (0, 1_000_000_000),
+    "leaf_defences": (False, True),
     "tree_vct_visits": (1, 1_000_000),
     "tree_vct_nodes": (0, 1_000_000),
     "max_tree_vct_nodes": (0, 1_000_000_000),
@@ -71,6 +72,8 @@ class SearchParams:
     leaf_vcf_nodes: int = 60
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
     numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
+    leaf_defences: bool = True
+    """Whether a new leaf whose opponent threatens to win by fours keeps only the moves that may stop him."""
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""

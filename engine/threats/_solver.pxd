@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint16_t
 
 from engine.rules._board cimport BoardState
-from engine.threats.kernel.state cimport SolverResult, SolverState
+from engine.threats.kernel.state cimport SolverResult, SolverState, Threat
 
 
 @cython.final
@@ -22,6 +22,9 @@ cdef class Solver:
     cdef int vct_defences(
         self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out, uint16_t* points
     ) noexcept nogil
+    # Look whether the side that is not to move threatens to win by fours, and what may stop it; returns the
+    # placements tried. At most `node_budget` for the win, and as many for all that may stop it.
+    cdef int64_t threat(self, BoardState* b, int64_t node_budget, Threat* out) noexcept nogil
     # Forget everything.
     cpdef void clear(self) noexcept nogil
 

@@ -41,7 +41,7 @@ from engine.rules._board cimport (
     BLACK, EMPTY, MAX_POINTS, TABLES_ALL, WHITE, Board, BoardState, board_place, board_set_to_move, board_undo,
 )
 from engine.threats.kernel.solve cimport defend, longest_answer, solve_now, solve_vcf, solve_vct
-from engine.threats.kernel.state cimport SOLVER_WIN, FourEntry, ProofEntry, SolverResult, SolverState
+from engine.threats.kernel.state cimport SOLVER_WIN, FourEntry, ProofEntry, SolverResult, SolverState, Threat
 from engine.threats.kernel.vct cimport THREAT_FOURS
 
 from engine.threats.solution import Solution, Verdict
@@ -98,6 +98,14 @@ cdef class Solver:
         self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out, uint16_t* points
     ) noexcept nogil:
         return defend(&self.state, b, attacker, True, node_budget, out, points)
+
+    cdef int64_t threat(self, BoardState* b, int64_t node_budget, Threat* out) noexcept nogil:
+        cdef SolverResult result
+        out.n = defend(&self.state, b, 1 - b.to_move, False, node_budget, &result, out.points)
+        out.there = out.n >= 0
+        out.distance = result.distance
+        out.move = result.move
+        return result.nodes
 
     cdef list winning_line(self, BoardState* b, bint threes, int64_t node_budget):
         """Moves from the attacker's, to move, to his five, which stay on the board. Shorter only if stopped."""

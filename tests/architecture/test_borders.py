@@ -20,7 +20,7 @@ ALLOWED = {
     "engine/search/kernel": {"libc", "engine.rules", "engine.threats", "engine.search", "engine._encoding",
                              "engine.evaluator._judge"},
     "engine/evaluator": {"libc", "numpy", "engine.evaluator"},
-    "engine": {"libc", "numpy", "engine.rules"},
+    "engine": {"libc", "numpy", "engine.rules", "engine.threats"},
     "training/net": {"libc"},
     "training/play": {"libc", "numpy", "cpython", "engine"},
 }

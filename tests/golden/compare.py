@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.encoding import N_PLANES
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import EMPTY, Board
@@ -44,11 +45,19 @@ PARAMS: dict[str, dict[str, Any]] = {
     "no-transpositions": {"transpositions": False},
     "no-minimax": {"minimax_share": 0.0},
     "no-threes": {"tree_vct_nodes": 0},
-    "busy-threes": {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8},
+    "busy-threes": {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8, "leaf_defences": False},
     "all-moves": {"edge_cap": 0, "minimax_share": 0.6, "policy_temperature": 1.0},
     "warm": {"c_puct": 2.0, "fpu_reduction": 0.0, "fpu_reduction_root": 0.4, "leaf_vcf_nodes": 300},
+    "all-moves-at-leaves": {"leaf_defences": False},
+    "no-cap": {"leaf_defences": True, "leaf_vcf_nodes": 15, "edge_cap": 0},
 }
-"""Settings that are searched with in turn."""
+"""Settings that are searched with in turn. What an older checkout does not know is left out there."""
+
+
+def params_of(settings: str) -> SearchParams:
+    """Return one of `PARAMS`, as far as this checkout knows its settings."""
+    known = SearchParams.__dataclass_fields__
+    return SearchParams(**{name: value for name, value in PARAMS[settings].items() if name in known})
 
 
 class Asked:
@@ -169,7 +178,7 @@ def batch(boards: list[Board], params: SearchParams, seed: int, digest: Digest) 
     solver = Solver(12)
     trees = [Tree(params, MIB, solver) for _ in boards]
     boards = [board.copy() for board in boards]
-    shape = (len(boards), 20, boards[0].height, boards[0].width)
+    shape = (len(boards), N_PLANES, boards[0].height, boards[0].width)
     planes, keys = np.zeros(shape, np.float32), np.zeros(len(boards), np.uint64)
     for ply in range(3):
         over = [board.winner != EMPTY or not board.legal_points() for board in boards]
@@ -209,7 +218,7 @@ def cases(count: int, net: Any) -> Iterator[tuple[str, Callable[[Digest], None]]
         (width, height), rule = ways[i % len(ways)]
         board = position(rng, width, height, rule, rng.randrange(min(40, width * height - 4)))
         settings = names[(i // len(RULES) + i % len(RULES)) % len(names)]
-        params = SearchParams(**PARAMS[settings])
+        params = params_of(settings)
         memory = MIB if i % 4 == 1 else 32 * MIB
         simulations = rng.choice((150, 300, 600)) * (4 if memory == MIB else 1)
         seed = rng.randrange(1000)
@@ -232,7 +241,7 @@ def cases(count: int, net: Any) -> Iterator[tuple[str, Callable[[Digest], None]]
         width, height = SIZES[(3 * i) % len(SIZES)]
         boards = [position(rng, width, height, rule, rng.randrange(14)) for rule in RULES]
         settings = names[i % len(names)]
-        params = SearchParams(**PARAMS[settings])
+        params = params_of(settings)
         yield f"batch {i} {width}x{height} {settings}", partial(batch, boards, params, i)
 
 

@@ -19,13 +19,13 @@ from engine.search.params import SearchParams
 
 PLAIN = SearchParams(
     c_puct=1.1, c_puct_log=0.45, c_puct_base=500.0, fpu_reduction=0.2, fpu_reduction_root=0.1, edge_cap=32,
-    policy_temperature=1.0, transpositions=False, minimax_share=0.0,
+    policy_temperature=1.0, transpositions=False, minimax_share=0.0, leaf_defences=False,
 )
 """Spelled out, so that tuning the defaults leaves the digests alone."""
 PLAYED = dataclasses.replace(
     PLAIN, policy_temperature=1.3, transpositions=True, minimax_share=0.2, leaf_vcf_nodes=60,
     tree_vct_visits=8, tree_vct_nodes=14, max_tree_vct_nodes=100_000, root_solver_nodes=15,
-    solver_table_log2=14, choice_minimax_share=0.0, rival_visits=0.4, value_spread=0.6,
+    leaf_defences=True, solver_table_log2=14, choice_minimax_share=0.0, rival_visits=0.4, value_spread=0.6,
 )
 """All that a search of a game does, spelled out as well."""
 HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()
@@ -57,18 +57,21 @@ def test_tree_is_as_it_was(
 
 
 @pytest.mark.parametrize(
-    ("moves", "side", "rule", "digest"),
+    ("moves", "side", "rule", "all_moves", "defences"),
     [
-        ("h8 i8 h9", 15, 0, 0x1C47_35F9_0F8F_78BC),
-        ("h8 i9 g9 i7 i8 g8 h7", 15, 0, 0xFECF_2C75_FE68_14B7),
-        ("h8 h9 j8 i10 g7", 15, 4, 0x4283_3394_6E7B_998A),
-        ("h8 i9 g9 i7 i8", 15, 1, 0x3D01_B3DC_7826_CF84),
-        ("j10 k11 i11 k9 k10", 20, 0, 0x4F3D_8425_D779_0850),
-        ("e5 f6 d6 f4 f5", 9, 8, 0xE40C_CACC_2DE3_FC6A),
+        ("h8 i8 h9", 15, 0, 0x1C47_35F9_0F8F_78BC, 0x42A0_52C9_F679_A4DB),
+        ("h8 i9 g9 i7 i8 g8 h7", 15, 0, 0xFECF_2C75_FE68_14B7, 0x88FB_2D0A_6F6D_5ED1),
+        ("h8 h9 j8 i10 g7", 15, 4, 0x4283_3394_6E7B_998A, 0x41F4_565D_59C6_AB62),
+        ("h8 i9 g9 i7 i8", 15, 1, 0x3D01_B3DC_7826_CF84, 0x01EC_0831_21E5_2F1A),
+        ("j10 k11 i11 k9 k10", 20, 0, 0x4F3D_8425_D779_0850, 0x2653_02F3_16E5_9504),
+        ("e5 f6 d6 f4 f5", 9, 8, 0x77B8_6ACE_66E0_AC95, 0x9D61_061E_44BB_6172),
     ],
 )
-def test_games_are_as_they_were(moves: str, side: int, rule: int, digest: int) -> None:
+def test_games_are_as_they_were(moves: str, side: int, rule: int, all_moves: int, defences: int) -> None:
+    """Leaves keep all moves, or only those that may stop a win by fours."""
     board = read_position(moves, width=side, height=side, rule=rule)
-    found, done = signature_of_game(board, 600, PLAYED)
-    assert done > 600, "the searches end too early to show anything"
-    assert hex(found) == hex(digest)
+    for leaf_defences, digest in ((False, all_moves), (True, defences)):
+        params = dataclasses.replace(PLAYED, leaf_defences=leaf_defences)
+        found, done = signature_of_game(board, 600, params)
+        assert done > 600, "the searches end too early to show anything"
+        assert hex(found) == hex(digest), f"{leaf_defences=}"

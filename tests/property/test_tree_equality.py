@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from engine.encoding import N_PLANES
 from engine.evaluator._judge import HashedJudge
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
@@ -40,7 +41,7 @@ def _distance(p: int, q: int, width: int) -> int:
 
 def judge_of(evaluator: HashedEvaluator | UniformEvaluator):
     def judge(board: Board):
-        planes = np.zeros((1, 20, board.height, board.width), dtype=np.float32)
+        planes = np.zeros((1, N_PLANES, board.height, board.width), dtype=np.float32)
         policy, wdl = evaluator.evaluate(planes, np.array([board.hash], dtype=np.uint64))
         return policy[0].tolist(), tuple(wdl[0].tolist())
 
@@ -96,7 +97,7 @@ def test_select_and_expand_grow_the_tree_of_run(rule: int) -> None:
         by_run.set_root(board)
         by_run.run(300, HashedJudge(trial))
         by_hand.set_root(board)
-        planes, keys = np.zeros((1, 20, 9, 9), np.float32), np.zeros(1, np.uint64)
+        planes, keys = np.zeros((1, N_PLANES, 9, 9), np.float32), np.zeros(1, np.uint64)
         for _ in range(300):
             status = by_hand.select(planes, keys)
             if status == LEAF:

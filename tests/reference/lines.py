@@ -90,7 +90,7 @@ def blank(planes: Array) -> Array:
     """Return the planes of an empty board of that size under that rule."""
     out = np.zeros_like(planes)
     out[0] = 1
-    out[14:] = planes[14:]
+    out[16:] = planes[16:]
     return out
 
 
@@ -152,7 +152,7 @@ def judge_lines(weights: Weights, pooled: int, planes: Array, margin: int = 0) -
     Args:
         weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.
         pooled: the block with global pooling, or -1.
-        planes: [20, H, W].
+        planes: [23, H, W].
         margin: as there.
 
     Returns:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from engine.encoding import FEATURE_VERSION, N_PLANES
+from engine.encoding import FEATURE_VERSION, N_PLANES, widen_weights
 
 METADATA = {
     "tengen_format": "1",
@@ -80,7 +80,21 @@ def line_weights(seed: int = 1, channels: int = 16, hidden: int = 8) -> dict[str
     return weights
 
 
-def write_line_net(path: Path, weights: dict[str, np.ndarray], **metadata: str | None) -> Path:
+def widen_net(path: Path, wide: Path, version: int = 1) -> Path:
+    """Write a net of `write_net` for older planes once more, for those of today; the new ones weigh 0."""
+    model = onnx.load(path)
+    weight = next(tensor for tensor in model.graph.initializer if tensor.name == "w1")
+    values = widen_weights(numpy_helper.to_array(weight), version, axis=1)
+    weight.CopyFrom(numpy_helper.from_array(values, "w1"))
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = N_PLANES
+    helper.set_model_props(model, METADATA)
+    wide.write_bytes(model.SerializeToString())
+    return wide
+
+
+def write_line_net(
+    path: Path, weights: dict[str, np.ndarray], *, planes: int = N_PLANES, **metadata: str | None
+) -> Path:
     """Write a line net: the weights, and a graph that answers zeros, which the kernel does not look at."""
     nodes = [
         helper.make_node("ReduceSum", ["planes", "axes"], ["sum"], keepdims=0),
@@ -99,8 +113,8 @@ def write_line_net(path: Path, weights: dict[str, np.ndarray], **metadata: str |
         nodes.append(helper.make_node("Identity", [f"{name}.value"], [name]))
         kind = helper.np_dtype_to_tensor_dtype(np.asarray(value).dtype)
         outputs.append(helper.make_tensor_value_info(name, kind, np.asarray(value).shape))
-    planes = helper.make_tensor_value_info("planes", TensorProto.FLOAT, ["B", N_PLANES, "H", "W"])
-    graph = helper.make_graph(nodes, "net", [planes], outputs, tensors)
+    taken = helper.make_tensor_value_info("planes", TensorProto.FLOAT, ["B", planes, "H", "W"])
+    graph = helper.make_graph(nodes, "net", [taken], outputs, tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     values = {**METADATA, "kind": "lines", "pooled": "0", "margin": "3", **metadata}
     helper.set_model_props(model, {k: v for k, v in values.items() if v is not None})

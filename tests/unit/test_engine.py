@@ -10,6 +10,7 @@ from engine import Engine, EngineConfig, Rule, SearchLimits
 from engine import engine as engine_module
 from engine.choice import answer_first_stone, draw_move
 from engine.control import MoveControl
+from engine.encoding import FEATURE_VERSION
 from engine.evaluator.base import PYTHON_COST
 from engine.fallback import result_of
 from engine.rules._board import Board
@@ -43,7 +44,7 @@ class Slow:
     """Uniform in Python; each call takes time on a manual clock, and may fail."""
 
     name = "slow"
-    feature_version = 1
+    feature_version = FEATURE_VERSION
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)

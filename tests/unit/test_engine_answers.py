@@ -251,7 +251,7 @@ def test_swap2_swaps_into_a_won_position():
     class BlackIsBetter(Slow):
         def evaluate(self, planes, keys):
             policy, _ = super().evaluate(planes, keys)
-            own_black = planes[:, 14, 0, 0]
+            own_black = planes[:, 16, 0, 0]
             win = 0.2 + 0.6 * own_black
             return policy, np.stack([win, np.zeros_like(win), 1 - win], axis=1).astype(np.float32)
 

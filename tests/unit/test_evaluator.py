@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.config import EngineConfig
-from engine.encoding import N_PLANES, encode
+from engine.encoding import FEATURE_VERSION, N_PLANES, encode
 from engine.errors import NetError
 from engine.evaluator.base import PYTHON_COST
 from engine.evaluator.cache import CachedEvaluator
@@ -25,7 +25,7 @@ class Counting:
     """Answers from the planes alone; counts what it is asked."""
 
     name = "counting"
-    feature_version = 1
+    feature_version = FEATURE_VERSION
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)

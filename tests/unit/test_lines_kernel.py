@@ -63,15 +63,15 @@ def random_weights(
 
 
 def random_planes(seed: int, width: int, height: int) -> Array:
-    """Planes [20, H, W] of no real position: stones everywhere, edges included, obstacles, random shapes."""
+    """Planes [23, H, W] of no real position: stones everywhere, edges included, obstacles, random shapes."""
     generator = np.random.default_rng(seed)
     planes = np.zeros((N_PLANES, height, width), dtype=np.float32)
     cells = generator.choice(4, (height, width), p=[0.6, 0.18, 0.18, 0.04])
     planes[0] = cells != 3
     planes[1] = cells == 1
     planes[2] = cells == 2
-    planes[3:14] = generator.random((11, height, width)) < 0.1
-    planes[14:] = generator.integers(0, 2, (6, 1, 1))
+    planes[3:16] = generator.random((13, height, width)) < 0.1
+    planes[16:] = generator.integers(0, 2, (7, 1, 1))
     return planes
 
 
@@ -165,8 +165,8 @@ def sparse_planes(seed: int, width: int, height: int) -> Array:
     generator = np.random.default_rng(seed)
     planes = np.zeros((N_PLANES, height, width), dtype=np.float32)
     planes[0] = 1
-    planes[14:] = generator.integers(0, 2, (6, 1, 1))
-    planes[14] = seed % 2
+    planes[16:] = generator.integers(0, 2, (7, 1, 1))
+    planes[16] = seed % 2
     for _ in range(generator.integers(1, 3)):
         y, x = generator.integers(0, height), generator.integers(0, width)
         for _ in range(generator.integers(3, 8)):
@@ -174,7 +174,7 @@ def sparse_planes(seed: int, width: int, height: int) -> Array:
             planes[1:3, *at] = 0
             planes[generator.integers(1, 3), *at] = 1
     near = np.nonzero(planes[1] + planes[2])
-    planes[3 + seed % 11, near[0], near[1]] = 1
+    planes[3 + seed % 13, near[0], near[1]] = 1
     return planes
 
 
@@ -253,7 +253,7 @@ def test_a_window_does_not_depend_on_what_was_judged_before() -> None:
     net = LineNet(weights, 1, margin=3)
     many = [sparse_planes(seed, 10 + seed % 13, 10 + seed // 13 % 13) for seed in range(90)]
     for i in (4, 30, 60):
-        many[i][1:14] = 0
+        many[i][1:16] = 0
         many[i + 1][0, 0, 0] = 0
     first = [evaluate(net, planes[None]) for planes in many]
     for i in np.random.default_rng(1).permutation(len(many)):

@@ -58,7 +58,7 @@ def test_nothing_is_done_below_a_decided_root():
 
 def test_a_net_that_answers_nonsense_is_an_error():
     weights = random_weights(1, 16, 2, 8, 8, 16)
-    weights["out_w"] = np.full_like(weights["out_w"], 3e38)
+    weights["out_b"] = np.array([np.inf, 0, 0], np.float32)
     tree = Tree()
     tree.set_root(Board(9))
     with pytest.raises(ValueError, match="not finite"):

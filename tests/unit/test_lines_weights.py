@@ -159,9 +159,9 @@ def test_bad_arrays_are_refused(weights: dict[str, Array]) -> None:
     planes = random_planes(1, 15, 15)[None]
     policy, wdl = np.zeros((1, 225), np.float32), np.zeros((1, 3), np.float32)
     bad: list[tuple[Any, Any, Any]] = [
-        (planes[:, :19].copy(), policy, wdl),
+        (planes[:, : N_PLANES - 1].copy(), policy, wdl),
         (planes[:, :, :4].copy(), policy, wdl),
-        (np.zeros((1, 20, 15, 23), np.float32), np.zeros((1, 345), np.float32), wdl),
+        (np.zeros((1, N_PLANES, 15, 23), np.float32), np.zeros((1, 345), np.float32), wdl),
         (planes.astype(np.float64), policy, wdl),
         (planes[..., ::-1], policy, wdl),
         (planes, policy[:, :224].copy(), wdl),

@@ -17,7 +17,7 @@ from tests.property.test_tree_equality import random_position
 from tests.unit.test_search_tree import buffers, put
 
 MIB = 1 << 20
-BUSY = {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8}
+BUSY = {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8, "leaf_defences": False}
 """Settings with which many moves are taken back."""
 PARAMS = [{}, BUSY, {"transpositions": False}, {"minimax_share": 0.0, "edge_cap": 0}]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.encoding import encode
+from engine.encoding import N_PLANES, encode
 from engine.evaluator._judge import HashedJudge, KernelJudge, LineJudge, UniformJudge
 from engine.evaluator._lines import LineNet
 from engine.evaluator.base import LINE_NET_COST, PYTHON_COST, STUB_COST, Decorator
@@ -44,11 +44,11 @@ def test_a_judge_needs_an_answer_and_a_board() -> None:
     with pytest.raises(ValueError, match="without an answer"):
         tree.run(1, KernelJudge())
     with pytest.raises(ValueError, match="without an answer"):
-        KernelJudge().ask(np.zeros((20, 9, 9), np.float32), 1)
+        KernelJudge().ask(np.zeros((N_PLANES, 9, 9), np.float32), 1)
     with pytest.raises(ValueError, match="planes"):
-        UniformJudge().ask(np.zeros((19, 9, 9), np.float32), 1)
+        UniformJudge().ask(np.zeros((N_PLANES - 1, 9, 9), np.float32), 1)
     with pytest.raises(ValueError, match="planes"):
-        HashedJudge(1).ask(np.zeros((20, 23, 23), np.float32), 1)
+        HashedJudge(1).ask(np.zeros((N_PLANES, 23, 23), np.float32), 1)
     with pytest.raises(TypeError):
         tree.run(1, HashedEvaluator(1))  # type: ignore[arg-type]
 

@@ -38,7 +38,8 @@ def test_proofs_agree_with_and_without_the_solver(rule: int) -> None:
 
 def test_solver_spares_the_net() -> None:
     board = put(Board(15, 15, 0), "7,7 0,0 8,7 2,0 9,8 4,0")
-    with_solver, without = Tree(SearchParams(), 32 * MIB, Solver(14)), Tree(SearchParams(), 32 * MIB)
+    params = SearchParams(leaf_defences=False)  # or there were no leaves to solve
+    with_solver, without = Tree(params, 32 * MIB, Solver(14)), Tree(params, 32 * MIB)
     off = Tree(SearchParams(leaf_vcf_nodes=0), 32 * MIB, Solver(14))
     for tree in (with_solver, without, off):
         tree.set_root(board)
@@ -108,7 +109,8 @@ def test_moves_that_do_not_stop_a_win_by_fours_are_forgotten() -> None:
     # Black's h8 makes an open three, so that white has few answers.
     board = put(Board(15, 15, 0), "6,7 3,3 5,7 11,3")
     three = 7 * 15 + 7
-    tree = Tree(SearchParams(tree_vct_visits=4), 32 * MIB, Solver(14))
+    params = SearchParams(tree_vct_visits=4, leaf_defences=False)
+    tree = Tree(params, 32 * MIB, Solver(14))
     tree.set_root(board)
     planes, keys = buffers(board)
     for _ in range(6):

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from engine.encoding import N_PLANES, encode
 from engine.evaluator._judge import HashedJudge
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
@@ -40,7 +41,7 @@ def grown(board: Board, simulations: int = 500, *, params: SearchParams | None =
 
 
 def buffers(board: Board, rows: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((rows, 20, board.height, board.width), np.float32), np.zeros(rows, np.uint64)
+    return np.zeros((rows, N_PLANES, board.height, board.width), np.float32), np.zeros(rows, np.uint64)
 
 
 def put(board: Board, text: str) -> Board:
@@ -54,7 +55,7 @@ def put(board: Board, text: str) -> Board:
 @pytest.mark.parametrize("evaluator", [UniformEvaluator(), HashedEvaluator(9)], ids=lambda e: e.name)
 def test_python_and_kernel_evaluators_agree_bit_for_bit(evaluator: HashedEvaluator) -> None:
     keys = np.random.default_rng(3).integers(0, 2**64, size=50, dtype=np.uint64)
-    planes = np.zeros((50, 20, 9, 7), np.float32)
+    planes = np.zeros((50, N_PLANES, 9, 7), np.float32)
     policy, wdl = evaluator.evaluate(planes, keys)
     for i, key in enumerate(keys.tolist()):
         logits, chances = evaluator.judge.ask(planes[i], key)
@@ -310,8 +311,6 @@ def test_batches_grow_the_same_trees_as_single_simulations() -> None:
 
 
 def test_gather_writes_planes_of_the_leaf_in_rows_of_waiting_trees() -> None:
-    from engine.encoding import encode
-
     boards = [put(Board(9, 9, 0), "4,4"), put(Board(9, 9, 0), "4,4 5,5"), put(Board(9, 9, 0), "3,3 6,6 5,5")]
     trees = [Tree(SearchParams(), MIB) for _ in boards]
     for tree, board in zip(trees, boards, strict=True):

@@ -8,6 +8,7 @@ import onnx
 import pytest
 import torch
 
+from engine.encoding import FEATURE_VERSION
 from engine.evaluator.onnx import OnnxEvaluator
 from tests.unit.training_games import random_planes
 from training.export.card import Origin
@@ -53,7 +54,8 @@ def test_files_follow_the_contract(exported):
         file = onnx.load(path)
         onnx.checker.check_model(file, full_check=True)
         assert {p.key: p.value for p in file.metadata_props} == {
-            "tengen_format": "1", "feature_version": "1", "net_id": exported.net_id, "precision": precision,
+            "tengen_format": "1", "feature_version": str(FEATURE_VERSION), "net_id": exported.net_id,
+            "precision": precision,
             "kind": "tower", "pooled": "1", "blocks": "2", "channels": "16", "rules": "0,1,4,8,9",
             "sizes": "9-15", "training_steps": "7", "games": "3", "created": "2026-01-02",
             "description": "A test.",

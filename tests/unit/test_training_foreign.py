@@ -122,6 +122,9 @@ def test_a_shard_of_the_right_form_reads(tmp_path):
         ({"net_ids": [1]}, "header damaged"),
         ({"net_ids": []}, "contents damaged"),
         ({"feature_version": [1]}, "feature version"),
+        ({"feature_version": True}, "feature version True"),
+        ({"feature_version": 99}, "feature version 99"),
+        ({"feature_version": 0}, "feature version 0"),
     ],
 )
 def test_a_lying_header_is_refused(tmp_path, changes, words):

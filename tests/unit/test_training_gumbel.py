@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from engine.encoding import N_PLANES
 from engine.rules._board import Board
 from engine.search._tree import IDLE, LEAF, PROVEN_NONE, Tree, gather, scatter
 from engine.search.params import SearchParams
@@ -31,12 +32,12 @@ class Oracle:
 
 def simulate(tree: Tree, oracle: Oracle, move: int, good: int | None = None) -> int:
     """Do one simulation; leaves below the root move `good` are good for black, who is to move at the root."""
-    planes = np.empty((1, 20, 9, 9), np.float32)
+    planes = np.empty((1, N_PLANES, 9, 9), np.float32)
     status = np.zeros(1, np.int32)
     if gather([tree], planes, np.empty(1, np.uint64), status, np.array([move], np.int32)):
         policy, wdl = oracle.answer(81)
         if move == good:
-            wdl[:] = [[0.8, 0.2, 0.0]] if planes[0, 14, 0, 0] else [[0.0, 0.2, 0.8]]
+            wdl[:] = [[0.8, 0.2, 0.0]] if planes[0, 16, 0, 0] else [[0.0, 0.2, 0.8]]
         scatter([tree], policy, wdl, status)
         return IDLE
     return int(status[0])

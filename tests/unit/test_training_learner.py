@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from engine.encoding import FEATURE_VERSION
 from tests.unit.training_games import random_game
 from training.crew.bench import learner_speed
 from training.data.records import End, Flag, GameBuilder
@@ -250,7 +251,7 @@ def test_checkpoints_of_other_planes_or_nets_are_refused(tmp_path, monkeypatch):
     with pytest.raises(checkpoint.CheckpointError, match="the settings ask for"):
         Learner(replace(CONFIG, net=NetConfig(blocks=1, channels=16)), tmp_path, "cpu").load()
     monkeypatch.setattr("training.learn.learner.FEATURE_VERSION", 99)
-    with pytest.raises(checkpoint.CheckpointError, match="feature version 1"):
+    with pytest.raises(checkpoint.CheckpointError, match=f"version {FEATURE_VERSION}, this program has 99"):
         Learner(CONFIG, tmp_path, "cpu").load()
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from engine.encoding import encode
+from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
 from training.learn.losses import Targets, compute, playable, policy_cross_entropy
 from training.net.network import Heads
@@ -69,7 +69,7 @@ def heads(wdl: list[float], policy: list[float] | None = None) -> Heads:
 
 
 def planes_2x2() -> torch.Tensor:
-    planes = torch.zeros(1, 20, 2, 2)
+    planes = torch.zeros(1, N_PLANES, 2, 2)
     planes[:, 0] = 1
     return planes
 
@@ -140,7 +140,7 @@ def test_explained_variance_is_one_for_a_perfect_value():
 def test_the_loss_is_the_sum_of_its_parts_by_their_weights():
     torch.manual_seed(4)
     rows = Heads(torch.randn(6, 4), torch.randn(6, 4), torch.randn(6, 4), torch.randn(6, 3))
-    planes = torch.zeros(6, 20, 2, 2)
+    planes = torch.zeros(6, N_PLANES, 2, 2)
     planes[:, 0] = 1
     targets = Targets(
         torch.softmax(3 * torch.randn(6, 4), 1), torch.softmax(torch.randn(6, 4), 1),

@@ -108,6 +108,16 @@ def test_damage_is_reported_and_skipped(tmp_path):
     assert all(name in str(r) for name, r in zip(("b.", "c.", "e.", "gone."), reports, strict=True))
 
 
+def test_a_shard_of_feature_version_1_is_read(tmp_path, monkeypatch):
+    game = random_game(1)
+    monkeypatch.setattr(shards, "FEATURE_VERSION", 1)
+    write_shard(tmp_path / "a.shard", [game])
+    monkeypatch.undo()
+    assert b'"feature_version": 1' in (tmp_path / "a.shard").read_bytes()
+    assert shards.read_header(tmp_path / "a.shard")["games"] == 1
+    assert all(same(a, b) for a, b in zip(read_shard(tmp_path / "a.shard"), [game], strict=True))
+
+
 def test_another_feature_version_is_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "FEATURE_VERSION", 99)
     write_shard(tmp_path / "a.shard", [random_game(1)])

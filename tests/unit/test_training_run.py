@@ -21,7 +21,7 @@ from training.run.display import Display
 from training.run.log import RunLog
 from training.run.report import make_report
 from training.settings.recipes import preset
-from training.settings.resolve import make_config, read_stored, store_config
+from training.settings.resolve import make_config, parse_stored, read_stored, store_config
 from training.settings.schema import EvaluationConfig, RunConfig
 from training.settings.values import ConfigError, to_mapping
 
@@ -88,6 +88,21 @@ def test_settings_are_stored_and_changed_later(tmp_path):
     path.write_text("{")
     with pytest.raises(ConfigError):
         read_stored(path)
+
+
+def test_a_run_of_older_planes_does_not_go_on_but_its_settings_can_be_read(tmp_path):
+    path = tmp_path / "config.json"
+    store_config(path, "smoke", make_config(preset("smoke").settings))
+    table = json.loads(path.read_text())
+    path.write_text(json.dumps({**table, "feature_version": 1}))
+    with pytest.raises(ConfigError, match=r"started with feature version 1, .*start a new run .*--weights"):
+        read_stored(path)
+    assert parse_stored(path.read_bytes(), path, older=True) == ("smoke", table["config"])
+    for version in (99, True):
+        path.write_text(json.dumps({**table, "feature_version": version}))
+        for older in (False, True):
+            with pytest.raises(ConfigError, match=rf"version {version}, .*start a new run directory$"):
+                parse_stored(path.read_bytes(), path, older)
 
 
 def measured(standings: gate.Standings, name: str, nets: dict[str, str], scores: float) -> list[str]:

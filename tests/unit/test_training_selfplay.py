@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from engine.encoding import N_PLANES
 from engine.rules._board import EMPTY, Board
 from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
 from engine.threats._solver import Solver
@@ -180,7 +181,7 @@ class Lopsided(HandMadeEvaluator):
 
     def evaluate(self, planes, keys):
         policy, wdl = super().evaluate(planes, keys)
-        wdl[:] = np.where(planes[:, 14, :1, 0] > 0, [[0.9, 0.05, 0.05]], [[0.05, 0.05, 0.9]])
+        wdl[:] = np.where(planes[:, 16, :1, 0] > 0, [[0.9, 0.05, 0.05]], [[0.05, 0.05, 0.9]])
         return policy, wdl
 
 
@@ -245,7 +246,7 @@ def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
     save_weights(network, tmp_path / "x.pt", "x-1")
     evaluator = load_evaluator(str(tmp_path / "x.pt"), "cpu")
     assert isinstance(evaluator, TorchEvaluator) and evaluator.name == "x-1"
-    planes = (np.random.default_rng(1).random((5, 20, 9, 9)) < 0.1).astype(np.float32)
+    planes = (np.random.default_rng(1).random((5, N_PLANES, 9, 9)) < 0.1).astype(np.float32)
     policy, wdl = evaluator.evaluate(planes, np.zeros(5, np.uint64))
     with torch.inference_mode():
         heads = network.eval()(torch.from_numpy(planes))

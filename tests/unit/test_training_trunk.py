@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from engine.encoding import N_PLANES
 from tests.unit.test_training_learner import learner_at
 from tests.unit.training_games import random_planes
 from training.learn.learner import Learner
@@ -97,7 +98,7 @@ def test_statistics_far_from_zero_lose_no_digits(monkeypatch):
 
 
 def test_equal_largest_cells_share_what_the_pooled_board_gives(monkeypatch):
-    planes = torch.zeros(2, 20, 9, 9)  # an empty board, where most cells are equal
+    planes = torch.zeros(2, N_PLANES, 9, 9)  # an empty board, where most cells are equal
     planes[:, 0] = 1
     model = lively(frozen=True)
     twin, _ = by_modules(model, planes, monkeypatch)
@@ -199,7 +200,7 @@ def test_the_passes_refuse_what_does_not_fit():
         residual(x.copy(), None, None, None, found[:, :1].copy())
     with pytest.raises(ValueError, match="channels"):
         _fused.residual(*[np.zeros((1, 3, 3, 8), np.float32)] * 2, c[:8], c[:8], x)
-    table, planes = np.zeros((5, 16), np.float32), np.zeros((2, 20, 9, 9), np.float32)
+    table, planes = np.zeros((5, 16), np.float32), np.zeros((2, N_PLANES, 9, 9), np.float32)
     rows = np.full((2, 81, 4), 5, np.int32)
     with pytest.raises(ValueError, match="a row that the table does not have"):
         _fused.lines(table, rows, planes, x, found)

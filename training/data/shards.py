@@ -26,7 +26,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from engine.encoding import FEATURE_VERSION
+from engine.encoding import FEATURE_VERSION, PLANES_OF
 from engine.rules.rule import Rule
 from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.files.atomic import write_atomically
@@ -265,7 +265,8 @@ def _parse_header(text: bytes, path: Path | str) -> dict[str, object]:
         raise RecordError(f"{path}: header damaged") from error
     if header.get("format") != FORMAT:
         raise RecordError(f"{path}: shard format {header.get('format')!r}, this program reads {FORMAT}")
-    if header.get("feature_version") != FEATURE_VERSION:
+    version = header.get("feature_version")  # games hold moves: those of older versions will do
+    if isinstance(version, bool) or not isinstance(version, int) or version not in PLANES_OF:
         raise RecordError(
             f"{path}: recorded for feature version {header.get('feature_version')!r}, "
             f"this program has {FEATURE_VERSION}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.encoding import FEATURE_VERSION
+from engine.encoding import FEATURE_VERSION, PLANES_OF, widen_weights
 from training.data.window import Batch, Window
 from training.export.card import Origin
 from training.export.export import Exported, export_net
@@ -336,7 +336,7 @@ class Learner:
         if found is None:
             return False
         path, state = found
-        _check_features(path, state)
+        _check_features(path, state, (FEATURE_VERSION,))
         with _plain_errors(path):
             there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
         if there != self.config.net:
@@ -374,16 +374,21 @@ def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
         checkpoint.CheckpointError: damaged, or made for other planes.
     """
     state = checkpoint.read_checkpoint(path)
-    _check_features(path, state)
+    version = _check_features(path, state, PLANES_OF)
     with _plain_errors(path):
         model = Network(from_mapping(NetConfig, state["config"]["net"]))
-        model.load_state_dict(state["averaged"])
+        weights = dict(state["averaged"])
+        if version != FEATURE_VERSION:
+            name = "stem.planes.weight" if "stem.planes.weight" in weights else "stem.weight"
+            weights[name] = torch.from_numpy(widen_weights(weights[name].numpy(), version, axis=1))
+        model.load_state_dict(weights)
     return model.eval(), state
 
 
-def _check_features(path: Path, state: dict[str, Any]) -> None:
+def _check_features(path: Path, state: dict[str, Any], readable: Collection[int]) -> int:
     found = state.get("feature_version")
-    if found != FEATURE_VERSION:
+    if isinstance(found, bool) or not isinstance(found, int) or found not in readable:
         raise checkpoint.CheckpointError(
             f"{path}: made for feature version {found}, this program has {FEATURE_VERSION}"
         )
+    return found

@@ -34,7 +34,7 @@ def playable(planes: Tensor) -> tuple[Tensor, Tensor]:
     """
     p = planes.flatten(2)
     free = (p[:, 0] > 0) & (p[:, 1] + p[:, 2] == 0)
-    return free & ~((p[:, 13] > 0) & (p[:, 14] > 0)), free
+    return free & ~((p[:, 13] > 0) & (p[:, 16] > 0)), free
 
 
 def log_policy(logits: Tensor, allowed: Tensor) -> Tensor:

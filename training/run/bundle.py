@@ -52,7 +52,7 @@ class _Kind:
 
 
 def _check_config(data: bytes, source: str) -> None:
-    make_config(parse_stored(data, Path(source))[1])
+    make_config(parse_stored(data, Path(source), older=True)[1])
 
 
 def _check_text(data: bytes, source: str) -> None:

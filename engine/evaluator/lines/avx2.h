@@ -16,7 +16,7 @@ static TENGEN_FAST void lines_scan_avx2(tengen_lines* net, const float* planes, 
         for (x = 0; x < width; x += 16) {
             const float* from = planes + y * width + x;
             __m256i a = _mm256_setzero_si256(), b = a, bits, digits;
-#pragma GCC unroll 14
+#pragma GCC unroll 16
             for (k = 0; k < LINES_LOCAL; k++, from += points) {
                 const __m256i bit = _mm256_set1_epi32(1 << k);
                 __m256 low = _mm256_cmp_ps(_mm256_loadu_ps(from), zero, _CMP_NEQ_UQ);

@@ -36,10 +36,10 @@ enum {
     LINES_ENTRIES = LINES_IDS * (LINES_IDS + 1) / 2,            /* of the codebook: pairs of sides */
     LINES_OPEN_SIDE = 121,                      /* number of a side with five empty cells */
     LINES_GAP = LINES_POINTS + LINES_SLACK,     /* from one direction to the next in `entries` */
-    LINES_LOCAL = 14,                           /* planes that differ by cell come first ... */
-    LINES_PLANES = 20,                          /* ... the others hold one value each */
+    LINES_LOCAL = 16,                           /* planes that differ by cell come first ... */
+    LINES_PLANES = 23,                          /* ... the others hold one value each */
     LINES_GLOBALS = LINES_PLANES - LINES_LOCAL,
-    LINES_HALF = 128,                           /* sums of the weights of 7 local planes */
+    LINES_HALF = 256,                           /* sums of the weights of 8 local planes */
     LINES_LARGEST = 24575,                      /* of a packed row of activations in 16 bits ... */
     LINES_LOAD = 87000,                         /* ... and of the sum of an output's weights: 31 bits in all */
     LINES_BYTE = 127,                           /* largest activation in 8 bits */
@@ -110,7 +110,7 @@ typedef struct {
     float scale;                /* of the codebook */
     int narrow;                 /* 1: the sum of any four codebook entries fits 16 bits */
     int16_t* codebook;          /* [LINES_ENTRIES, C]: of sides (l, r) with l >= r at l (l + 1) / 2 + r */
-    float* local;               /* [2, LINES_HALF, C]: local planes 0..6 and 7..13, by the bits that are set */
+    float* local;               /* [2, LINES_HALF, C]: local planes 0..7 and 8..15, by the bits that are set */
     float* global;              /* [LINES_GLOBALS, C]: the other planes */
     float* bias;                /* [C] */
     float* dw;                  /* [N, 9, C] */
@@ -249,11 +249,11 @@ static inline const int16_t* lines_entry(const tengen_lines* net, int direction,
     return net->weights.codebook + (size_t)net->scratch.entries[direction * LINES_GAP + cell] * channels;
 }
 
-/* Return the summed weights of a cell's local planes, the first seven or (`half` 1) the others. */
+/* Return the summed weights of a cell's local planes, the first eight or (`half` 1) the others. */
 static inline const float* lines_local(const tengen_lines* net, int half, int cell, int channels)
 {
     int bits = net->scratch.bits[cell];
-    return net->weights.local + (half ? LINES_HALF + (bits >> 7) : bits & (LINES_HALF - 1)) * channels;
+    return net->weights.local + (half ? LINES_HALF + (bits >> 8) : bits & (LINES_HALF - 1)) * channels;
 }
 
 /* Return the first cell of a row of the window, `row` counted on the board. */

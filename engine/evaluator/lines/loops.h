@@ -9,7 +9,7 @@ processor afterwards. Plain C rounds otherwise than the vectors do; AVX-512 give
 
 /* Rows of cells lie side by side unless a stride says otherwise; `n`, `n_in`, `n_out` are numbers a cell. */
 struct lines_loops {
-    /* Read planes [20, height, width] into `bits` and `digits`. */
+    /* Read planes [23, height, width] into `bits` and `digits`. */
     void (*scan)(tengen_lines* net, const float* planes, int width, int height);
     /* Find the `entries` of all cells of the window. */
     void (*entries)(tengen_lines* net);

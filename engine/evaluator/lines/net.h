@@ -462,7 +462,7 @@ static const lines_far* lines_empty(tengen_lines* net, const float* global, int 
     return far;
 }
 
-/* Judge one position: planes [20, height, width] to logits [height * width] and win, draw, loss. */
+/* Judge one position: planes [23, height, width] to logits [height * width] and win, draw, loss. */
 static void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy,
                                float* wdl)
 {

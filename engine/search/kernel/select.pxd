@@ -32,6 +32,7 @@ cdef struct Settings:           # `engine.search.params.SearchParams`, as the ke
     int edge_cap
     bint transpositions
     int64_t leaf_vcf_nodes      # 0: no solver at leaves
+    bint leaf_defences          # whether a leaf keeps only what may stop a win by fours
     int64_t tree_vct_visits
     int64_t tree_vct_nodes      # 0: none inside the tree
     int64_t max_tree_vct_nodes

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """What rules and solver say of a position, before any net is asked."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from engine.rules._board cimport (
     BLACK, EMPTY, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five, board_five_points,
@@ -14,7 +14,7 @@ from engine.search.kernel.node cimport (
 )
 from engine.search.kernel.select cimport Settings
 from engine.threats._solver cimport Solver
-from engine.threats.kernel.state cimport SOLVER_NONE, SOLVER_WIN, SolverResult
+from engine.threats.kernel.state cimport SOLVER_NONE, SOLVER_WIN, SolverResult, Threat
 
 cdef enum:
     POSITION_OPEN = 0       # its moves are to be judged
@@ -168,6 +168,19 @@ cdef inline Ruling solve_fours(Solver solver, BoardState* b, int64_t budget, int
     if result.verdict != SOLVER_WIN:
         return still_open()
     return proven_to_be(PROVEN_WIN, result.distance, result.move)
+
+
+cdef inline Ruling answer_threat(const Threat* threat, Moves* moves) noexcept nogil:
+    """Leave an open position, where the opponent threatens to win by fours, only the moves that may stop him."""
+    cdef int i, move = moves.points[0]
+    if threat.n == 0:       # the point where he would begin delays him most; black may be forbidden to play there
+        for i in range(moves.n):
+            if moves.points[i] == threat.move:
+                move = threat.move
+        return proven_to_be(PROVEN_LOSS, threat.distance + 1, move)
+    memcpy(moves.points, threat.points, threat.n * sizeof(uint16_t))
+    moves.n = threat.n
+    return still_open() if threat.n > 1 else forced_to(threat.points[0])
 
 
 cdef inline Ruling solve_threes(

@@ -14,7 +14,7 @@ stays pending until `answer` brings it, or the next simulation drops it without 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
-from engine._encoding cimport encode_planes
+from engine._encoding cimport THREAT_NODES, encode_planes
 from engine.evaluator._judge cimport Judge, Question
 from engine.rules._board cimport TABLES_ALL, TABLES_FOURS, BoardState, board_place, board_undo
 from engine.search.kernel.accounts cimport SOUND, Delta, add, audit, backup, nothing
@@ -31,9 +31,11 @@ from engine.search.kernel.noise cimport Noise, mix
 from engine.search.kernel.room cimport condense, make_room
 from engine.search.kernel.select cimport Settings, choose, find_move
 from engine.search.kernel.settle cimport (
-    POSITION_FORCED, POSITION_OPEN, POSITION_PROVEN, Ruling, examine, round_visits, solve_fours, solve_threes,
+    POSITION_FORCED, POSITION_OPEN, POSITION_PROVEN, Ruling, answer_threat, examine, round_visits, solve_fours,
+    solve_threes,
 )
 from engine.threats._solver cimport Solver
+from engine.threats.kernel.state cimport Threat
 
 cdef extern from *:
     """
@@ -70,6 +72,7 @@ cdef struct Walk:           # the simulation under way
     uint64_t chain_keys[487]    # hashes of the new positions: at the end of the path, behind each forced move
     Ref joined              # known node behind the chain, 0: none
     int solver_rounds       # times that the solver was asked at the end
+    Threat threat           # of the opponent there, where somebody wants to know
     Ruling ruling           # what rules and solver say of the end
     Moves moves             # of an open one
 
@@ -82,7 +85,7 @@ cdef struct TreeState:
     Settings settings
     Graph graph
     BoardState* board       # of the root; NULL: no root yet
-    void* solver            # a `Solver`, not owned; None where `leaf_vcf_nodes` is 0
+    void* solver            # a `Solver`, not owned; asked about threats only where `leaf_vcf_nodes` is 0
     Noise noise
     Walk walk
     Counters counters
@@ -142,7 +145,7 @@ cdef inline int attempt(TreeState* t, Judge* judge, int root_move, bint threes) 
     tables = TABLES_ALL if threes or judge.planes != NULL or t.board.renju else TABLES_FOURS
     where = descend(t, root_move, threes, tables)
     if where == AT_END:
-        look(t, tables)
+        look(t, judge, tables)
         if w.joined == 0 and w.ruling.kind == POSITION_OPEN:
             w.pending = not ask(t, judge, logits, wdl)
     go_back(t)
@@ -223,7 +226,7 @@ cdef inline void store_others(TreeState* t, Node* node) noexcept nogil:
             widen(&t.graph, node, &t.walk.moves)
 
 
-cdef inline void look(TreeState* t, int tables) noexcept nogil:
+cdef inline void look(TreeState* t, Judge* judge, int tables) noexcept nogil:
     """Settle the position at the end of the path by rules and solver, after the moves that it forces.
 
     A position with a single sensible move (the block of a five) is never evaluated: the walk goes on, until a position
@@ -233,7 +236,7 @@ cdef inline void look(TreeState* t, int tables) noexcept nogil:
     cdef BoardState* b = t.board
     w.solver_rounds = 0
     w.chain_keys[0] = b.hash
-    w.ruling = examine(b, &w.moves)
+    w.ruling = settle(t, judge)
     while w.ruling.kind == POSITION_FORCED:
         w.chain_moves[w.chain] = <uint16_t>w.ruling.move
         w.chain += 1
@@ -243,10 +246,26 @@ cdef inline void look(TreeState* t, int tables) noexcept nogil:
             w.joined = find(&t.graph, b.hash)
             if w.joined != 0:
                 return
-        w.ruling = examine(b, &w.moves)
-    if w.ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:
+        w.ruling = settle(t, judge)
+
+
+cdef inline Ruling settle(TreeState* t, Judge* judge) noexcept nogil:
+    """Settle the position on the board by rules and fours, else list the moves that count."""
+    cdef Walk* w = &t.walk
+    cdef Ruling ruling = examine(t.board, &w.moves)
+    w.solver_rounds = 0
+    if ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:
         w.solver_rounds = 1
-        w.ruling = solve_fours(<Solver>t.solver, b, t.settings.leaf_vcf_nodes, &t.counters.solver_nodes)
+        ruling = solve_fours(<Solver>t.solver, t.board, t.settings.leaf_vcf_nodes, &t.counters.solver_nodes)
+    if ruling.kind != POSITION_OPEN:
+        return ruling
+    w.threat.there = False
+    if t.settings.leaf_defences or judge.planes != NULL:
+        t.counters.solver_nodes += (<Solver>t.solver).threat(t.board, THREAT_NODES, &w.threat)
+    # The root has a solver of its own, and shows all its moves.
+    if w.threat.there and t.settings.leaf_defences and w.path.depth + w.chain > 0:
+        return answer_threat(&w.threat, &w.moves)
+    return ruling
 
 
 cdef inline bint ask(TreeState* t, Judge* judge, float* logits, float* wdl) noexcept nogil:
@@ -260,7 +279,7 @@ cdef inline bint ask(TreeState* t, Judge* judge, float* logits, float* wdl) noex
     question.n_points = t.walk.moves.n
     question.planes = judge.planes
     if judge.planes != NULL:
-        encode_planes(b, judge.planes)
+        encode_planes(b, &t.walk.threat, judge.planes)
     return judge.answer(judge.self, &question, logits, wdl)
 
 
@@ -362,6 +381,7 @@ cdef inline int expand(TreeState* t, const float* logits, const float* wdl) noex
     cdef Delta delta
     cdef float priors[484]
     cdef bint at_root = w.path.depth + w.chain == 0
+    cdef int cap = t.settings.edge_cap
     w.pending = False
     delta.weight = 1
     delta.value = <double>wdl[0] - <double>wdl[2]
@@ -371,7 +391,9 @@ cdef inline int expand(TreeState* t, const float* logits, const float* wdl) noex
     if not softmax(logits, &w.moves, t.settings.inverse_temperature, priors):
         return BAD_ANSWER
     memset(&filled, 0, sizeof(Node))
-    if not store_moves(&t.graph, &filled, &w.moves, priors, w.moves.n if at_root else t.settings.edge_cap):
+    if at_root or (w.threat.there and t.settings.leaf_defences):    # those that a threat leaves are few, and all wanted
+        cap = w.moves.n
+    if not store_moves(&t.graph, &filled, &w.moves, priors, cap):
         return FULL
     if not attach(t):
         give(&t.graph.arena, filled.moves, moves_units(filled.n_moves))

@@ -33,6 +33,13 @@ cdef struct SolverResult:
     int move                # the attacker's first point of a win, else -1
     int64_t nodes           # placements tried
 
+cdef struct Threat:         # of the side that is not to move: to win by fours if the other one passed
+    bint there              # the rest has a meaning only then
+    int distance            # plies until its five stands, at most, the pass not counted
+    int move                # its first one
+    int n                   # of legal moves that may stop it: every other one is proven to lose
+    uint16_t points[484]    # these, ascending
+
 cdef struct FourEntry:      # 16 bytes: what is known of a position with the attacker to move (VCF)
     uint64_t key
     uint16_t move           # of the win

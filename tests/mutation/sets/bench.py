@@ -36,8 +36,8 @@ MUTATIONS = (
     ),
     _fault(
         "fours: not asked at new leaves",
-        "if w.ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:",
-        "if w.ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 60:",
+        "if ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:",
+        "if ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 60:",
     ),
     _fault(
         "defences: one of those that the solver names is forgotten",

@@ -12,6 +12,8 @@ SESSION = pytest(
 )  # fmt: skip
 SETTINGS = pytest("tests/unit/test_protocol_settings.py")
 EVALUATOR = pytest("tests/unit/test_evaluator.py")
+DEFENCES = pytest("tests/unit/test_search_defences.py")
+OLDER = pytest("tests/unit/test_older_planes.py")
 
 MUTATIONS = (
     Mutation(
@@ -111,6 +113,48 @@ MUTATIONS = (
         "out[(3 + side) * n + i] = 1",
         "out[3 * n + i] = 1",
         pytest("tests/unit/test_encoding.py"),
+    ),
+    Mutation(
+        "planes: where the opponent would begin is marked as what stops him",
+        "engine/_encoding.pyx",
+        "out[14 * n + threat.move] = 1",
+        "out[15 * n + threat.move] = 1",
+        pytest("tests/unit/test_encoding.py"),
+    ),
+    Mutation(
+        "leaf: all moves are kept although the opponent threatens to win",
+        "engine/search/kernel/walk.pxd",
+        "return answer_threat(&w.threat, &w.moves)",
+        "return ruling",
+        DEFENCES,
+    ),
+    Mutation(
+        "leaf: the root keeps only its defences too",
+        "engine/search/kernel/walk.pxd",
+        "t.settings.leaf_defences and w.path.depth + w.chain > 0:",
+        "t.settings.leaf_defences:",
+        DEFENCES,
+    ),
+    Mutation(
+        "leaf: a position without a defence is lost without a move",
+        "engine/search/kernel/settle.pxd",
+        "return proven_to_be(PROVEN_LOSS, threat.distance + 1, move)",
+        "return proven_to_be(PROVEN_LOSS, threat.distance + 1, NO_MOVE)",
+        DEFENCES,
+    ),
+    Mutation(
+        "nets: an older one gets the first planes of today",
+        "engine/evaluator/onnx.py",
+        "planes[:, self._planes]",
+        "planes[:, : len(self._planes)]",
+        OLDER,
+    ),
+    Mutation(
+        "nets: the weights of an older line net are padded at the end",
+        "engine/encoding.py",
+        "index[axis] = list(PLANES_OF[version])",
+        "index[axis] = list(range(len(PLANES_OF[version])))",
+        OLDER,
     ),
     Mutation(
         "cache: an answer is kept that the net overwrites",

@@ -10,6 +10,7 @@ SHARE = 0.9
 
 LOSSES = pytest("tests/unit/test_training_losses.py")
 LEARNER = pytest("tests/unit/test_training_learner.py")
+OLDER = pytest("tests/unit/test_training_older.py")
 WINDOW = pytest("tests/unit/test_training_window.py", "tests/unit/test_training_records.py")
 PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_selfplay.py")
 RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
@@ -195,6 +196,27 @@ OTHERS = (
         "halving keeps the worst half",
         "return sorted(score, key=lambda p: -score[p])",
         "return sorted(score, key=lambda p: score[p])",
+    ),
+    Mutation(
+        "records for older planes are refused",
+        "training/data/shards.py",
+        "version not in PLANES_OF:",
+        "version != FEATURE_VERSION:",
+        RECORDS,
+    ),
+    Mutation(
+        "a run of older planes goes on",
+        "training/learn/learner.py",
+        "_check_features(path, state, (FEATURE_VERSION,))",
+        "_check_features(path, state, PLANES_OF)",
+        OLDER,
+    ),
+    Mutation(
+        "weights for older planes are padded at the end",
+        "training/learn/learner.py",
+        "widen_weights(weights[name].numpy(), version, axis=1)",
+        "np.pad(weights[name].numpy(), ((0, 0), (0, 3), (0, 0), (0, 0)))",
+        OLDER,
     ),
     _run(
         "a candidate that lost is promoted",
