@@ -274,7 +274,10 @@ class Learner:
             ValueError: the window is empty.
         """
         rng = np.random.default_rng((self.config.seed, self.batches))
-        positions = [self.window.draw(rng, _CALIBRATION_BATCH).planes for _ in range(_CALIBRATION_BATCHES)]
+        drawn = [self.window.draw(rng, _CALIBRATION_BATCH) for _ in range(_CALIBRATION_BATCHES)]
+        # Where no search made a target, the policy was never learned; the last quarter is compared.
+        learned = [batch.policy.any(axis=1) | (i < len(drawn) * 3 // 4) for i, batch in enumerate(drawn)]
+        positions = [batch.planes[rows] for batch, rows in zip(drawn, learned, strict=True) if rows.any()]
         return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
 
     def adopt(self, sources: Mapping[Path, float]) -> None:
