@@ -262,7 +262,7 @@ cdef inline Ruling settle(TreeState* t, Judge* judge) noexcept nogil:
     w.threat.there = False
     if t.settings.leaf_defences or judge.planes != NULL:
         t.counters.solver_nodes += (<Solver>t.solver).threat(t.board, THREAT_NODES, &w.threat)
-    # The root has a solver of its own, and shows all its moves.
+    # A new root keeps all its moves: it has a solver of its own, and people look at it.
     if w.threat.there and t.settings.leaf_defences and w.path.depth + w.chain > 0:
         return answer_threat(&w.threat, &w.moves)
     return ruling
