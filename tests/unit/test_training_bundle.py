@@ -167,7 +167,9 @@ def test_a_file_that_is_not_what_it_should_be_is_refused_before_anything_is_writ
 def test_the_bundle_that_comes_with_the_program_can_be_unpacked(tmp_path):
     bundles = sorted((Path(__file__).parents[2] / "training" / "checkpoints").glob("*.zip"))
     assert bundles
-    assert unpack(bundles[-1], tmp_path / "run") > 0
+    batches = unpack(bundles[-1], tmp_path / "run")  # 0 where a run has begun with another one's weights
+    assert (tmp_path / "run" / "checkpoints" / f"step-{batches:09d}.ckpt").exists()
+    assert list((tmp_path / "run" / "records").glob("*.shard"))
     assert not list(tmp_path.glob(".*"))
 
 
