@@ -345,7 +345,7 @@ def test_the_openings_of_the_docs_can_be_played(side):
 
 OPENINGS = Path(__file__).parents[2] / "docs" / "openings"
 HALVES = sorted(path.stem for path in OPENINGS.glob("*-fit.txt"))
-RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
+RULES = {"freestyle": 0, "fair": 0, "standard": 1, "renju": 4, "caro": 8}
 
 
 @pytest.mark.parametrize("name", HALVES)
