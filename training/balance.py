@@ -1,14 +1,13 @@
 """Make lists of level openings: random stones near the centre, the last one where it levels the board.
 
     python -m training.balance --out openings.txt --count 50 --size 15 --rule freestyle
-    python -m training.balance --out openings.txt --count 500 --halves --games 8 --workers 2
+    python -m training.balance --out openings.txt --count 500 --halves --workers 2
 
 One opening a line, `dx,dy` pairs from the centre (size // 2), black first, as Piskvork and `training.match`
 read them. Short searches look for the place of the last stone, long ones say whether the board is level: of
 15 openings that 400 simulations of an early net called level, nine were not so for longer searches. On
 openings that are won for a side the better player often only splits a pair, so that matches make differences
-look smaller than they are. With `--games` short games have the last word: an opening is taken where either
-colour gets its share of them.
+look smaller than they are.
 
 Candidate number k of a seed is always the same, and so is the verdict on it (searches are limited in
 simulations), whatever the number of workers. What was found is written as it is found; the same command goes
@@ -48,9 +47,6 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rule", type=parse_rule, default=0, help="number or name (freestyle)")
     parser.add_argument("--simulations", type=int, default=20_000, help="of each search (20000)")
     parser.add_argument("--most", type=float, default=0.1, help="largest |win - loss| (0.1)")
-    parser.add_argument("--games", type=int, default=0, help="to play from what searches call level (0)")
-    parser.add_argument("--game-simulations", type=int, default=100, help="of a move of these, about (100)")
-    parser.add_argument("--fair", type=float, default=0.25, help="least share of their points (0.25)")
     parser.add_argument("--net", default="default", help="a file, or a name in engine/nets (default)")
     parser.add_argument("--seed", type=int, default=1, help="of the candidates (1)")
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
@@ -61,7 +57,7 @@ def _config_of(args: argparse.Namespace) -> BalanceConfig:
     fewest, _, most = args.stones.partition("-")
     config = BalanceConfig(
         args.size[0], args.size[1], int(args.rule), int(fewest), int(most or fewest), args.spread,
-        args.simulations, args.most, args.net, args.seed, args.games, args.game_simulations, args.fair,
+        args.simulations, args.most, args.net, args.seed,
     )  # fmt: skip
     if min(args.count, args.simulations, args.workers, config.fewest, config.spread) < 1:
         raise ValueError("--count, --stones, --spread, --simulations and --workers are at least 1")
@@ -69,8 +65,6 @@ def _config_of(args: argparse.Namespace) -> BalanceConfig:
         raise ValueError(f"--stones {args.stones}: not so many within --spread {config.spread}")
     if not 0 < config.level <= 1:
         raise ValueError("--most is above 0 and at most 1")
-    if config.games < 0 or config.game_simulations < 1 or not 0 <= config.fair <= 0.5:
-        raise ValueError("--games is at least 0, --game-simulations at least 1, --fair from 0 to 0.5")
     return config
 
 

@@ -282,60 +282,6 @@ def test_the_last_stone_levels_the_board():
     judge.close()
 
 
-def _games_of(monkeypatch, scores, **settings):
-    """Let games from any opening end with these points for black; return the verdict and what was played."""
-    config = balance.BalanceConfig(9, 9, net="uniform", **settings)
-    judge = balance.Judge(config)
-    played = []
-
-    def score(points, simulations):
-        played.append(tuple(simulations))
-        return scores[len(played) - 1]
-
-    monkeypatch.setattr(judge, "_score", score)
-    verdict = judge._is_fair((40,), 0)
-    judge.close()
-    return verdict, played
-
-
-def test_an_opening_is_fair_where_either_colour_gets_its_share(monkeypatch):
-    assert _games_of(monkeypatch, [1, 0, 1, 1], games=4)[0]
-    assert _games_of(monkeypatch, [0, 0.5, 0, 0.5], games=4)[0]
-    assert not _games_of(monkeypatch, [0, 0, 0, 0.5], games=4)[0]
-    assert _games_of(monkeypatch, [], games=0) == (True, [])
-
-
-def test_games_end_once_an_opening_cannot_be_fair(monkeypatch):
-    verdict, played = _games_of(monkeypatch, [1] * 8, games=8)
-    assert not verdict and len(played) == 7
-    assert len(set(played)) == 7 and all(70 <= n <= 140 for pair in played for n in pair)
-
-
-def test_a_game_from_an_opening_ends_with_who_won():
-    """Black makes five at once, or cannot stop white, who has four stones with both ends free."""
-    judge = balance.Judge(balance.BalanceConfig(9, 9, net="uniform"))
-    row = [9 * 4 + x for x in (1, 2, 3, 4)]
-    black_wins = [point for pair in zip(row, (0, 1, 9, 80), strict=True) for point in pair]
-    assert judge._score(black_wins, (20, 20)) == 1
-    assert judge._score([72, *black_wins[:6], 40], (20, 20)) == 0
-    judge.close()
-
-
-def test_a_whole_list_is_made_with_games(tmp_path, capsys):
-    out = tmp_path / "fair.txt"
-    made = ["--size", "9", "--simulations", "40", "--net", "uniform", "--stones", "3", "--spread", "2",
-            "--most", "1", "--games", "2", "--game-simulations", "10", "--fair", "0.5"]  # fmt: skip
-    assert balance_main([*made, "--out", str(out), "--count", "2"]) == 0
-    config = balance.BalanceConfig(9, 9, 0, 3, 3, 2, 40, 1.0, "uniform", 1, 2, 10, 0.5)
-    found = read_openings(out, 9, 9, 0)
-    judge = balance.Judge(config)
-    made_again = [judge.opening(index) for index in range(60)]
-    judge.close()
-    assert len(found) == 2 and set(found) <= set(made_again)
-    assert balance_main([*made, "--fair", "0.6", "--out", str(out), "--count", "2"]) == 2
-    assert "--fair" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("side", [15, 20])
 def test_the_openings_of_the_docs_can_be_played(side):
     file = OPENINGS / f"freestyle{side}.txt"
@@ -345,7 +291,7 @@ def test_the_openings_of_the_docs_can_be_played(side):
 
 OPENINGS = Path(__file__).parents[2] / "docs" / "openings"
 HALVES = sorted(path.stem for path in OPENINGS.glob("*-fit.txt"))
-RULES = {"freestyle": 0, "fair": 0, "standard": 1, "renju": 4, "caro": 8}
+RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
 
 
 @pytest.mark.parametrize("name", HALVES)

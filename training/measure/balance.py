@@ -12,7 +12,6 @@ from pathlib import Path
 
 from engine.config import EngineConfig
 from engine.engine import Engine
-from engine.rules._board import EMPTY
 from engine.rules.geometry import symmetries, transform_point
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
@@ -25,9 +24,6 @@ LOOK = 16
 """Simulations of a look at each place of the last stone (derived: little more than the net's opinion)."""
 PLACES = 3
 """Places of the last stone that are searched, the most level first (derived: others are rarely better)."""
-SCATTER = (0.7, 1.4)
-"""Each side of a game gets its simulations times a factor between these, so that no two games are the same
-(derived: half and twice the square root of two, where engines play much alike)."""
 AHEAD = 16
 """Candidates a worker that are judged at a time (derived: keeps workers busy, loses seconds when stopped)."""
 
@@ -44,9 +40,6 @@ class BalanceConfig:
         level: largest |win - loss| that counts as level, 0 to 1.
         net: a file, or a name in `engine/nets`.
         seed: of the candidates.
-        games: that are played from what searches call level; 0: searches have the last word.
-        game_simulations: of each move of these games, about.
-        fair: share of the points that either colour takes of these games, at least.
     """
 
     width: int = 15
@@ -59,9 +52,6 @@ class BalanceConfig:
     level: float = 0.1
     net: str = "default"
     seed: int = 1
-    games: int = 0
-    game_simulations: int = 100
-    fair: float = 0.25
 
     def candidate(self, index: int) -> tuple[int, ...]:
         """Return the points of candidate `index`, black first; a judge moves the last one."""
@@ -109,7 +99,7 @@ class Judge:
             first = config.simulations // FIRST_SHARE
             if first and not self._is_level(points, first, 2 * config.level):
                 continue
-            if self._is_level(points, config.simulations, config.level) and self._is_fair(points, index):
+            if self._is_level(points, config.simulations, config.level):
                 return points
         return None
 
@@ -128,51 +118,18 @@ class Judge:
                     found.append((imbalance, whole))
         return [whole for _, whole in sorted(found)[:PLACES]]
 
-    def _is_fair(self, points: Sequence[int], index: int) -> bool:
-        """Return whether games from here go either way; it is known, where it is, before all were played."""
-        config = self._config
-        rng = random.Random(f"{config.seed} {index} games")
-        most = (1 - config.fair) * config.games
-        black = white = 0.0
-        for _ in range(config.games):
-            score = self._score(points, [int(config.game_simulations * rng.uniform(*SCATTER)) for _ in "bw"])
-            black, white = black + score, white + 1 - score
-            if max(black, white) > most:
-                return False
-        return True
-
-    def _score(self, points: Sequence[int], simulations: Sequence[int]) -> float:
-        """Return what black gets of one game, which ends at the first proof.
-
-        Args:
-            simulations: of a move of black and of white.
-        """
-        engine = self._engine
-        self._begin(points)
-        while (winner := engine.board.winner) == EMPTY and engine.board.legal_points():
-            mover = engine.board.to_move
-            limits = SearchLimits(max_nodes=max(1, simulations[mover]))
-            result = engine.think(limits, engine.clock.now_s())
-            if result.proven is not None:
-                return 0.5 if result.proven == "draw" else float((result.proven == "win") == (mover == 0))
-            engine.play(result.point)
-        return 0.5 if winner == EMPTY else float(winner == 0)
-
     def _is_level(self, points: Sequence[int], simulations: int, most: float) -> bool:
         imbalance = self._imbalance(points, simulations)
         return imbalance is not None and imbalance <= most
 
     def _imbalance(self, points: Sequence[int], simulations: int) -> float | None:
         """Return |win - loss| as a search sees it, None where it is solved."""
-        self._begin(points)
-        result = self._engine.think(SearchLimits(max_nodes=simulations), self._engine.clock.now_s())
-        return None if result.proven is not None else abs(result.q)
-
-    def _begin(self, points: Sequence[int]) -> None:
-        """Begin a new game, since what an earlier search left must not decide."""
+        # A new game each time: what an earlier search left must not decide.
         engine, config = self._engine, self._config
         engine.new_game(config.width, config.height, Rule(config.rule))
         engine.set_position([(p, i & 1) for i, p in enumerate(points)], len(points) & 1)
+        result = engine.think(SearchLimits(max_nodes=simulations), engine.clock.now_s())
+        return None if result.proven is not None else abs(result.q)
 
 
 _judge: Judge | None = None
