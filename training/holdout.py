@@ -22,13 +22,22 @@ stopped (FILE.progress). Positions that the search solves are left out: there a 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from engine.errors import EngineError
-from training.measure.deep import DeepConfig, Labeller, Progress, draw, gather, recorded_positions
+from training.measure.deep import (
+    DeepConfig,
+    Labeller,
+    Progress,
+    draw,
+    gather,
+    labels,
+    recorded_positions,
+)
 from training.measure.holdout import (
     HoldoutError,
     judge,
@@ -61,6 +70,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     making.add_argument("--simulations", type=int, default=50_000, help="of each search (50000)")
     making.add_argument("--net", default="default", help="a file, or a name in engine/nets (default)")
     making.add_argument("--seed", type=int, default=1, help="of the draw and of the searches (1)")
+    making.add_argument("--workers", type=int, default=1, help="processes (1)")
     return parser.parse_args(arguments)
 
 
@@ -91,8 +101,10 @@ def _skipped(line: str) -> None:
 
 
 def _make(args: argparse.Namespace) -> None:
-    if min(args.count, args.simulations) < 1 or not (args.games or args.records):
-        raise ValueError("--count and --simulations are at least 1; --games or --records is needed")
+    if min(args.count, args.simulations, args.workers) < 1 or not (args.games or args.records):
+        raise ValueError(
+            "--count, --simulations and --workers are at least 1; --games or --records is needed"
+        )
     for folder in (*args.games, *args.records):
         _needs_folder(folder)
     config = DeepConfig(args.simulations, args.net, args.seed)
@@ -103,14 +115,12 @@ def _make(args: argparse.Namespace) -> None:
     if not drawn:
         raise ValueError("no finished game with a position to search")
     progress = Progress(args.out.with_name(args.out.name + ".progress"), config, len(drawn))
-    labeller = Labeller(config, _skipped)
-    try:
-        for game, stones in drawn[len(progress.lines) :]:
-            progress.add(labeller.label(game, stones))
+    Labeller(config, _skipped).close()  # a net that is missing or damaged is an error here
+    with contextlib.closing(labels(config, drawn[len(progress.lines) :], args.workers)) as labelled:
+        for position in labelled:
+            progress.add(position)
             if sys.stderr.isatty():
                 print(f"\r{len(progress.lines)}/{len(drawn)}", end="", file=sys.stderr)
-    finally:
-        labeller.close()
     positions = [parse_position(line) for line in progress.lines if line is not None]
     size = write_set(args.out, {**asdict(config), "drawn": len(drawn)}, positions)
     progress.path.unlink()

@@ -243,6 +243,10 @@ def test_a_set_is_made_and_gone_on_with_where_it_was_stopped(tmp_path, games, mo
     assert make(tmp_path) == 0 and (tmp_path / "out.xz").read_bytes() == whole
     assert len(calls) == 3 + 4, "two were there already"
 
+    (tmp_path / "out.xz").unlink()
+    assert make(tmp_path, "--workers", "2") == 0 and (tmp_path / "out.xz").read_bytes() == whole
+    assert make(tmp_path, "--workers", "0") == 2 and "at least 1" in capsys.readouterr().err
+
 
 def test_a_game_saved_twice_counts_once_and_under_its_rule(tmp_path):
     points = [0, 40, 1, 42, 2, 60, 3, 62, 4]

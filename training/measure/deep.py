@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +26,7 @@ from training.data.shards import RecordError, list_shards, read_shards
 from training.files.atomic import write_atomically
 from training.measure.balance import canonical
 from training.measure.holdout import HoldoutError, Position
+from training.measure.pool import executor
 from training.play.openings import is_playable
 
 FEWEST_STONES = 4
@@ -189,6 +194,36 @@ class Labeller:
             tuple(c.point for c in kept), tuple(round(c.visits / total, 5) for c in kept),
             tuple(round(c.q, 4) for c in kept),
         )  # fmt: skip
+
+
+@functools.cache
+def _labeller(config: DeepConfig) -> Labeller:
+    return Labeller(config)
+
+
+def _label(config: DeepConfig, game: Game, stones: int) -> Position | None:
+    return _labeller(config).label(game, stones)
+
+
+def labels(
+    config: DeepConfig, drawn: Sequence[tuple[Game, int]], workers: int
+) -> Generator[Position | None]:
+    """Yield what deep searches say of drawn positions, in their order; None for a solved one.
+
+    Raises:
+        HoldoutError: a worker process ended, for instance for lack of memory.
+    """
+    if workers == 1:
+        with contextlib.closing(Labeller(config)) as labeller:
+            for game, stones in drawn:
+                yield labeller.label(game, stones)
+        return
+    games, stones_of = [game for game, _ in drawn], [stones for _, stones in drawn]
+    with executor(workers, processes=True) as pool:
+        try:
+            yield from pool.map(_label, itertools.repeat(config), games, stones_of)
+        except BrokenExecutor as error:
+            raise HoldoutError("a worker process ended (memory?); the same command goes on") from error
 
 
 class Progress:
