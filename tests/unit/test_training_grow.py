@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -62,9 +64,31 @@ def test_copies_of_a_channel_drift_apart(net):
         assert not torch.allclose(gradient[row], gradient[twin], rtol=0.01)
 
 
+@pytest.mark.parametrize("kind", ["tower", "lines"])
+def test_a_net_with_more_hidden_units_computes_the_same_and_they_learn(kind):
+    torch.manual_seed(4)
+    config = NetConfig(kind=kind, blocks=2, line_hidden=24, **SMALL)
+    old, planes = Network(config), torch.from_numpy(random_planes(8, 9))
+    with torch.no_grad():
+        for parameter in old.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    old.train()(planes)
+    new = grow(old.eval(), replace(config, line_hidden=40, value_hidden=24, channels=24))
+    with torch.no_grad():
+        for before, after in zip(old(planes), new(planes), strict=True):
+            assert torch.allclose(before, after, atol=1e-4)
+    new.train()
+    heads = new(planes)
+    (heads.wdl.square().sum() + heads.policy.square().sum()).backward()
+    assert new.value_out.weight.grad[:, 16:].abs().max() > 0
+    if kind == "lines":
+        assert new.stem.out.weight.grad[:, 24:].abs().max() > 0
+
+
 def test_blocks_are_spread_and_pooling_stays_pooling():
     assert placement(NetConfig(blocks=2), NetConfig(blocks=4)) == [0, 2]
     assert placement(NetConfig(blocks=3), NetConfig(blocks=7)) == [0, 3, 4]
-    for wrong in (NetConfig(blocks=1), NetConfig(channels=32), NetConfig(blocks=4, pool_block=-1)):
+    fewer = NetConfig(line_hidden=64), NetConfig(value_hidden=32), NetConfig(channels=32), NetConfig(blocks=1)
+    for wrong in (*fewer, NetConfig(blocks=4, pool_block=-1), NetConfig(policy_channels=64)):
         with pytest.raises(ValueError):
             placement(NetConfig(blocks=2), wrong)

@@ -3,7 +3,8 @@
 New residual blocks begin as the identity: the gain of their last normalisation is 0, the idea of "Net2Net"
 (https://arxiv.org/abs/1511.05641) in the form that residual nets allow. New channels, of the same paper too,
 begin as copies of old ones, statistics of the normalisation included; what reads both of a pair splits its
-old weight between them at random, so that they drift apart as soon as they learn.
+old weight between them at random, so that they drift apart as soon as they learn. New hidden units, of what
+fills a line net's table and of the value, begin as those of a new net that nobody reads yet.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ from torch import Tensor, nn
 from training.net.network import Block, Network
 from training.settings.schema import NetConfig
 
+_WIDTHS = ("channels", "line_hidden", "value_hidden")
+
 
 def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """Return for each block of the old net its index in the new one, spread evenly, pooled to pooled.
 
     Raises:
-        ValueError: the new net is not the old one with more blocks or channels.
+        ValueError: the new net is not the old one with more blocks, channels or hidden units.
     """
-    if dataclasses.replace(old, blocks=0, pool_block=None, channels=1) != dataclasses.replace(
-        new, blocks=0, pool_block=None, channels=1
-    ):
-        raise ValueError(f"only the numbers of blocks and channels may differ between {old} and {new}")
-    if new.channels < old.channels:
-        raise ValueError(f"{new.channels} channels have no place for the {old.channels} of the old net")
+    may_differ = {"blocks", "pool_block", *_WIDTHS}
+    was, will = dataclasses.asdict(old), dataclasses.asdict(new)
+    if any(was[name] != will[name] for name in was.keys() - may_differ):
+        raise ValueError(f"only the numbers of blocks, channels and hidden units may differ: {old}, {new}")
+    for name in _WIDTHS:
+        if will[name] < was[name]:
+            raise ValueError(f"{name}={will[name]} has no place for the {was[name]} of before")
     before, after = old.pooled, old.blocks - 1 - old.pooled
     if (old.pooled < 0) != (new.pooled < 0):
         raise ValueError("either both nets have a block with pooling or none has")
@@ -99,6 +103,23 @@ def _widened(name: str, tensor: Tensor, widening: _Widening, light: bool) -> Ten
     return widening.inputs(tensor) if name in _READS else tensor
 
 
+_HIDDEN = ("stem.side_", "stem.middle.", "stem.out.", "value_hidden.", "value_out.")
+"""Layers that make hidden units or read them."""
+
+
+def _with_hidden(name: str, tensor: Tensor, fresh: Tensor) -> Tensor:
+    """Return an entry of a state with the hidden units of a new net, which the old ones do not read."""
+    if not name.startswith(_HIDDEN):
+        return tensor
+    grown = fresh.clone()
+    if tensor.ndim == 2:
+        grown[: len(tensor), tensor.shape[1] :] = 0
+        grown[: len(tensor), : tensor.shape[1]] = tensor
+    else:
+        grown[: len(tensor)] = tensor
+    return grown
+
+
 @torch.no_grad()
 def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
     """Return a net of another depth and width with the function of `old`; of the same shape a copy.
@@ -117,7 +138,8 @@ def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
     if config.channels > old.config.channels:
         widening = _Widening(old.config.channels, config.channels, seed)
         state = {k: _widened(k, v, widening, config.kind == "lines") for k, v in state.items()}
-    rest = {k: v for k, v in state.items() if not k.startswith("blocks.")}
+    fresh = new.state_dict()
+    rest = {k: _with_hidden(k, v, fresh[k]) for k, v in state.items() if not k.startswith("blocks.")}
     missing, unexpected = new.load_state_dict(rest, strict=False)
     assert not unexpected and all(name.startswith("blocks.") for name in missing)
     for i, block in enumerate(new.blocks):
