@@ -21,6 +21,8 @@ NOTHING_LEFT: int
 """Status: the root is proven, or the forced move is: no simulation was done."""
 FULL: int
 """Status: no memory for even one more node, nothing was done."""
+EVALUATED: int
+"""Status of `Tree.simulate`: the simulation is over, and the evaluator was asked."""
 SKIP: int
 """Status set by the caller of `gather`: leave this tree alone."""
 
@@ -112,6 +114,21 @@ class Tree:
 
         Raises:
             ValueError: no root, or the judge's answer is not finite.
+        """
+
+    def simulate(self, judge: KernelJudge, root_move: int = -1) -> int:
+        """Do one simulation as `select` and `expand` do it, with an evaluator that the kernel asks itself.
+
+        Args:
+            judge: of the evaluator (`engine.evaluator.base.Evaluator.judge`).
+            root_move: point of the move to begin with, -1 for the choice by PUCT.
+
+        Returns:
+            EVALUATED, SOLVED, NOTHING_LEFT or FULL.
+
+        Raises:
+            ValueError: no root, `root_move` is no move of the expanded root, or the judge's answer is not
+                finite.
         """
 
     # --- the root

@@ -23,7 +23,7 @@ from engine.search.kernel.root cimport (
 from engine.search.kernel.select cimport BEST_UNIT, Settings
 from engine.search.kernel.settle cimport list_legal
 from engine.search.kernel.walk cimport (
-    BAD_ANSWER, BAD_MOVE, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer, run,
+    BAD_ANSWER, BAD_MOVE, EVALUATED, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer, run,
 )
 from engine.threats._solver cimport Solver
 
@@ -37,7 +37,7 @@ cdef enum:
     OWN_LOG2 = 8            # of the solver of a tree that was given none (derived: 4 KB)
 
 globals().update(
-    IDLE=IDLE, LEAF=LEAF, SOLVED=SOLVED, NOTHING_LEFT=NOTHING_LEFT, FULL=FULL, SKIP=SKIP,
+    IDLE=IDLE, LEAF=LEAF, SOLVED=SOLVED, NOTHING_LEFT=NOTHING_LEFT, FULL=FULL, SKIP=SKIP, EVALUATED=EVALUATED,
     PROVEN_NONE=PROVEN_NONE, PROVEN_WIN=PROVEN_WIN, PROVEN_LOSS=PROVEN_LOSS, PROVEN_DRAW=PROVEN_DRAW,
 )
 
@@ -170,6 +170,18 @@ cdef class Tree:
             status = run(&self.state, &judge.judge, simulations, -1, threes, &done)
         complain(status, "")
         return done
+
+    def simulate(self, KernelJudge judge not None, int root_move=-1):
+        cdef int done = 0, status
+        self.need_root()
+        if judge.judge.answer == NULL:
+            raise ValueError("a judge without an answer")
+        with nogil:
+            status = run(&self.state, &judge.judge, 1, root_move, True, &done)
+        if status == BAD_MOVE:
+            raise ValueError(f"point {root_move} is no move of the root")
+        complain(status, "")
+        return status
 
     cdef int check_planes(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int rows) except -1:
         cdef BoardState* b = self.board.state

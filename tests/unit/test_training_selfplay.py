@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from engine.encoding import N_PLANES
+from engine.evaluator.base import Evaluator
+from engine.evaluator.hashed import HashedEvaluator
 from engine.rules._board import EMPTY, Board
 from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
 from engine.threats._solver import Solver
@@ -20,7 +22,7 @@ from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
 from training.play.game import Counters, SelfPlayGame
-from training.play.groups import GameGroups
+from training.play.groups import ROUNDS, GameGroups
 from training.play.regret import Mistakes
 from training.settings.play import Mix, OpeningConfig, PlayConfig
 
@@ -283,6 +285,43 @@ def test_halves_of_an_arena_make_the_whole():
 
 def test_a_batch_without_wishes_does_nothing():
     assert LeafBatch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0
+
+
+class WithoutJudge:
+    """Another evaluator, to be asked in batches."""
+
+    judge = None
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._evaluator, name)
+
+
+def test_a_game_is_the_same_in_a_batch_and_in_the_kernel():
+    def games(evaluator: Evaluator) -> dict[int, tuple[object, ...]]:
+        play = GameGroups(QUICK, 1, 11)
+        play.use(evaluator)
+        play.play(Mix(((9, 9, 1.0),), ALL_RULES), 700, lambda: False)
+        return {game.seed: as_bytes(game) for game in play.finished}
+
+    kernel, batches = games(HashedEvaluator(4)), games(WithoutJudge(HashedEvaluator(4)))
+    both = kernel.keys() & batches.keys()
+    assert len(both) > 20
+    assert all(kernel[seed] == batches[seed] for seed in both)
+
+
+def test_evaluations_are_counted_and_bounded_in_the_kernel_too():
+    play = GameGroups(QUICK, 3, 1)
+    play.use(HashedEvaluator(1))
+    play.play(Mix(((9, 9, 1.0),), ALL_RULES), 1, lambda: False)
+    group = next(iter(play._groups.values()))
+    counters, evaluator = group.counters, HashedEvaluator(1)
+    before = counters.evaluations
+    assert LeafBatch(3, 9, 9).step(group.games, evaluator, rounds=5) == 15
+    group.step(evaluator)
+    assert counters.evaluations - before == 3 * ROUNDS
 
 
 class OneRoot:

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from engine.encoding import N_PLANES
+from engine.evaluator._judge import KernelJudge
 from engine.evaluator.base import Evaluator
-from engine.search._tree import IDLE, LEAF, Tree, gather, scatter
+from engine.search._tree import EVALUATED, IDLE, LEAF, Tree, gather, scatter
 
 
 class Searcher(Protocol):
@@ -33,15 +34,22 @@ class LeafBatch:
         self._keys = np.empty(rows, np.uint64)
         self.rows = rows
 
-    def step(self, searchers: Sequence[Searcher], evaluator: Evaluator) -> int:
-        """Bring every searcher to a leaf, evaluate the leaves, finish their simulations.
+    def step(self, searchers: Sequence[Searcher], evaluator: Evaluator, rounds: int = 1) -> int:
+        """Bring every searcher to a leaf, evaluate the leaves, finish their simulations; so many times.
 
-        Simulations that end without the evaluator are followed by the next one at once, so that the batch
-        stays full.
+        Simulations that end without the evaluator are followed by the next one at once, so that a batch stays
+        full. An evaluator of the kernel judges one leaf after the other anyway: with it every searcher does
+        its rounds in a row, while its tree is in the cache.
 
         Returns:
             Number of leaves evaluated; 0 when no searcher wants anything.
         """
+        judge = evaluator.judge
+        if judge is not None:
+            return sum(_in_the_kernel(searcher, judge, rounds) for searcher in searchers)
+        return sum(self._round(searchers, evaluator) for _ in range(rounds))
+
+    def _round(self, searchers: Sequence[Searcher], evaluator: Evaluator) -> int:
         waiting: list[Searcher] = []
         pending = [s for s in searchers if s.want is not None]
         while pending:
@@ -65,3 +73,13 @@ class LeafBatch:
             for searcher in waiting:
                 searcher.advance(IDLE)
         return n
+
+
+def _in_the_kernel(searcher: Searcher, judge: KernelJudge, rounds: int) -> int:
+    """Do simulations until so many were evaluated, or the searcher wants no more; return how many were."""
+    evaluated = 0
+    while evaluated < rounds and (root_move := searcher.want) is not None:
+        status = searcher.tree.simulate(judge, root_move)
+        evaluated += status == EVALUATED
+        searcher.advance(IDLE if status == EVALUATED else status)
+    return evaluated

@@ -17,6 +17,8 @@ from training.settings.play import Mix, PlayConfig
 
 SOLVER_TABLE_LOG2 = 16  # 2.5 MB a group of games; enough for the budgets of `PlayConfig`
 
+ROUNDS = 8  # evaluations of a game in a row, before another group's turn
+
 
 class GameGroup:
     """Games of one board size that share batches."""
@@ -52,8 +54,8 @@ class GameGroup:
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def step(self, evaluator: Evaluator) -> None:
-        """Do one simulation (at least) in every game."""
-        self.counters.evaluations += self._batch.step(self.games, evaluator)
+        """Do a few simulations in every game."""
+        self.counters.evaluations += self._batch.step(self.games, evaluator, ROUNDS)
 
 
 class GameGroups:
@@ -99,9 +101,7 @@ class GameGroups:
 
         while sum(moves(i) for i in range(len(groups))) < positions and not stop():
             group = groups[min(range(len(groups)), key=lambda i: moves(i) / weights[i])]
-            # A few rounds in a row keep the group's planes and trees in the cache.
-            for _ in range(8):
-                group.step(self._evaluator)
+            group.step(self._evaluator)
         done = Counters()
         for group, old in zip(groups, before, strict=True):
             done.add(group.counters)
