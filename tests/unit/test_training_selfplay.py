@@ -22,7 +22,7 @@ from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
 from training.play.game import Counters, SelfPlayGame
-from training.play.groups import ROUNDS, GameGroups
+from training.play.groups import BATCH_ROUNDS, KERNEL_ROUNDS, GameGroups
 from training.play.regret import Mistakes
 from training.settings.play import Mix, OpeningConfig, PlayConfig
 
@@ -318,10 +318,13 @@ def test_evaluations_are_counted_and_bounded_in_the_kernel_too():
     play.play(Mix(((9, 9, 1.0),), ALL_RULES), 1, lambda: False)
     group = next(iter(play._groups.values()))
     counters, evaluator = group.counters, HashedEvaluator(1)
-    before = counters.evaluations
     assert LeafBatch(3, 9, 9).step(group.games, evaluator, rounds=5) == 15
+    before = counters.evaluations
     group.step(evaluator)
-    assert counters.evaluations - before == 3 * ROUNDS
+    assert counters.evaluations - before == 3 * KERNEL_ROUNDS
+    before = counters.evaluations
+    group.step(WithoutJudge(evaluator))
+    assert counters.evaluations - before == 3 * BATCH_ROUNDS
 
 
 class OneRoot:
