@@ -92,6 +92,13 @@ def test_a_move_left_out_has_no_weight():
     assert kl == pytest.approx((target[1:] * np.log(target[1:] / [0.3, 0.1])).sum())
 
 
+def test_moves_that_the_net_gave_nothing_share_the_target_when_the_others_are_lost():
+    # A net that is sure of one move leaves the others priors of 0 in float32.
+    target, kl = improved_policy(np.array([1.0, 0.0, 0.0]), [5, 1], [-math.inf, 1.0], 0.0)
+    assert target == pytest.approx(np.array([0, math.e, 1]) / (math.e + 1))
+    assert math.isfinite(kl) and kl > 0
+
+
 def test_visits_follow_the_schedule_and_start_with_the_likely_moves():
     oracle = Oracle({p: 5.0 - i for i, p in enumerate((30, 31, 32, 33))})
     tree = expanded(oracle)

@@ -24,10 +24,13 @@ NET = NetConfig(
 pytestmark = pytest.mark.skipif(not _fused.able(16), reason="this processor or build lacks the fused passes")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
+@pytest.fixture(autouse=True, params=_fused.paths())
+def path(request):
     torch.set_num_threads(1)
     torch.manual_seed(5)
+    _fused.use(request.param)
+    yield request.param
+    _fused.use()
 
 
 def lively(config: NetConfig = NET, frozen: bool = False) -> Network:
@@ -83,6 +86,25 @@ def test_the_passes_compute_what_the_modules_do(width, height, batch, channels, 
         torch.testing.assert_close(a.double(), b.double(), rtol=1e-5, atol=1e-6, msg=name)
     if not frozen:
         assert int(model.stem.norm.num_batches_tracked) == 1
+
+
+def test_every_width_of_vectors_finds_the_same_bits(path):
+    planes = torch.from_numpy(random_planes(3, 5, 15))
+    model = lively()
+    twin = copy.deepcopy(model)
+    learn(model, planes)
+    _fused.use(_fused.paths()[0])
+    learn(twin, planes)
+    for (name, a), b in zip(model.named_parameters(), twin.named_parameters(), strict=True):
+        assert torch.equal(a.grad, b[1].grad), name
+    for (name, a), b in zip(model.named_buffers(), twin.named_buffers(), strict=True):
+        assert torch.equal(a, b[1]), name
+
+
+def test_vectors_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="no passes for 'avx1024'"):
+        _fused.use("avx1024")
+    assert _fused.able(16)
 
 
 def test_statistics_far_from_zero_lose_no_digits(monkeypatch):

@@ -1,4 +1,4 @@
-"""The passes of a line net's trunk while it learns, with AVX2; `training.net.trunk` puts them together.
+"""The passes of a line net's trunk while it learns, in AVX2 or AVX-512; put together by `training.net.trunk`.
 
 A usual framework goes over the board once for every step and keeps what each one made; at 64 channels that is
 moving memory, not arithmetic. A pass here does all that can be done to a position while it lies in the cache.
@@ -15,6 +15,16 @@ import numpy.typing as npt
 _Floats = npt.NDArray[np.float32]
 _Doubles = npt.NDArray[np.float64]
 _Rows = npt.NDArray[np.int32]
+
+def paths() -> tuple[str, ...]:
+    """Return what the passes can run on here, the slowest first: "avx2", "avx512"."""
+
+def use(path: str | None = None) -> None:
+    """Run the passes on one of `paths()` from here on; None: the fastest, as at first. Same bits.
+
+    Raises:
+        ValueError: this build or processor lacks it.
+    """
 
 def able(channels: int) -> bool:
     """Return whether this build and processor have the passes for so many channels."""

@@ -7,48 +7,72 @@ from libc.string cimport memset
 cdef extern from "fused.h" nogil:
     int FUSED_STEP
     int FUSED_WIDEST
-    int FUSED_BUILT
     int FUSED_TILE
-    int tengen_have_vectors()
-    size_t fused_room(int height, int width, int c)
-    void fused_depthwise(const float* x, int height, int width, int c, const float* w, float* out,
-                         float* mean, float* square, float* room)
-    void fused_pointwise(const float* u, int hw, int c, const float* scale, const float* shift, const float* w,
-                         float* v, float* mean, float* square, float* room)
-    void fused_residual(const float* x, const float* v, int hw, int c, const float* scale, const float* shift,
-                        float* out)
-    void fused_lines(const float* table, const int32_t* rows, int hw, int c, float* out, float* mean,
-                     float* square)
-    void fused_stem(const float* lines, const float* planes, int n_planes, int hw, int c, const float* scale,
-                    const float* shift, const float* w, float* out)
-    void fused_heads(const float* x, int hw, int c, const float* w, const float* bias, const float* v, int np, int nv,
-                     float* hidden, float* logits, float* sum, float* top)
-    void fused_heads_back(const float* dlogits, const float* every, const float* at_top, const float* top,
-                          const float* hidden, const float* x, const float* z, const float* mean, int hw, int c,
-                          const float* w, const float* v, int np, int nv, float* g, float* sum, float* along,
-                          float* dw, float* dbias, float* dv, float* room)
-    void fused_pointwise_back(const float* g, const float* v, const float* slope, const float* tilt,
-                              const float* level, const float* u, const float* scale, const float* shift,
-                              const float* mean, const float* w, int hw, int c, float* dy, float* sum, float* along,
-                              float* dw, float* room)
-    void fused_depthwise_back(const float* dy, const float* u, const float* slope, const float* tilt,
-                              const float* level, const float* x, const float* w, const float* z, const float* mean,
-                              int height, int width, int c, float* g, float* dw, float* sum, float* along,
-                              float* room)
-    void fused_pool(const float* x, int hw, int c, float* sum, float* top)
-    void fused_pool_back(const float* x, const float* top, const float* every, const float* at_top, int hw, int c,
-                         float* g)
-    void fused_stem_back(const float* g, const float* lines, const float* slope, const float* tilt,
-                         const float* level, const int32_t* rows, const float* planes, int n_planes, int hw, int c,
-                         float* dtable, float* dw)
     int FUSED_REACH
+    size_t fused_room(int height, int width, int c)
+    ctypedef struct fused_passes:
+        void (*depthwise)(const float* x, int height, int width, int c, const float* w, float* out, float* mean,
+                          float* square, float* room) noexcept nogil
+        void (*pointwise)(const float* u, int hw, int c, const float* scale, const float* shift, const float* w,
+                          float* v, float* mean, float* square, float* room) noexcept nogil
+        void (*residual)(const float* x, const float* v, int hw, int c, const float* scale, const float* shift,
+                         float* out) noexcept nogil
+        void (*lines)(const float* table, const int32_t* rows, int hw, int c, float* out, float* mean,
+                      float* square) noexcept nogil
+        void (*stem)(const float* lines, const float* planes, int n_planes, int hw, int c, const float* scale,
+                     const float* shift, const float* w, float* out) noexcept nogil
+        void (*heads)(const float* x, int hw, int c, const float* w, const float* bias, const float* v, int np,
+                      int nv, float* hidden, float* logits, float* sum, float* top) noexcept nogil
+        void (*heads_back)(const float* dlogits, const float* every, const float* at_top, const float* top,
+                           const float* hidden, const float* x, const float* z, const float* mean, int hw, int c,
+                           const float* w, const float* v, int np, int nv, float* g, float* sum, float* along,
+                           float* dw, float* dbias, float* dv, float* room) noexcept nogil
+        void (*pointwise_back)(const float* g, const float* v, const float* slope, const float* tilt,
+                               const float* level, const float* u, const float* scale, const float* shift,
+                               const float* mean, const float* w, int hw, int c, float* dy, float* sum, float* along,
+                               float* dw, float* room) noexcept nogil
+        void (*depthwise_back)(const float* dy, const float* u, const float* slope, const float* tilt,
+                               const float* level, const float* x, const float* w, const float* z, const float* mean,
+                               int height, int width, int c, float* g, float* dw, float* sum, float* along,
+                               float* room) noexcept nogil
+        void (*pool)(const float* x, int hw, int c, float* sum, float* top) noexcept nogil
+        void (*pool_back)(const float* x, const float* top, const float* every, const float* at_top, int hw, int c,
+                          float* g) noexcept nogil
+        void (*stem_back)(const float* g, const float* lines, const float* slope, const float* tilt,
+                          const float* level, const int32_t* rows, const float* planes, int n_planes, int hw, int c,
+                          float* dtable, float* dw) noexcept nogil
+    const fused_passes* fused_choose(bint wide)
     void fused_pairs(const float* planes, int height, int width, const int32_t* side, int sides, int32_t* pairs,
                      uint8_t* room)
     void fused_add(const float* part, size_t n, double* total)
 
+PATHS = ("avx2", "avx512")
+
+cdef const fused_passes* passes
+
+
+def paths():
+    return tuple(name for wide, name in enumerate(PATHS) if fused_choose(wide) != NULL)
+
+
+def use(path=None):
+    global passes
+    cdef const fused_passes* chosen = NULL
+    there = paths()
+    if path is None:
+        chosen = fused_choose(len(there) - 1) if there else NULL
+    elif path in there:
+        chosen = fused_choose(PATHS.index(path))
+    else:
+        raise ValueError(f"this build or processor has no passes for {path!r}, but for {there}")
+    passes = chosen
+
+
+use()
+
 
 def able(int channels):
-    return bool(FUSED_BUILT and tengen_have_vectors()) and 0 < channels <= FUSED_WIDEST and channels % FUSED_STEP == 0
+    return passes != NULL and 0 < channels <= FUSED_WIDEST and channels % FUSED_STEP == 0
 
 
 cdef struct Shape:
@@ -117,8 +141,8 @@ def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            fused_pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
-                            &v[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], room)
+            passes.pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
+                             &v[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], room)
     free(room)
 
 
@@ -148,12 +172,12 @@ def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const flo
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            fused_residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
+            passes.residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
             if convolves:
-                fused_depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
-                                &found[0, b, 0], &found[1, b, 0], room)
+                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                                 &found[0, b, 0], &found[1, b, 0], room)
             if pools:
-                fused_pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+                passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
     free(room)
 
 
@@ -182,8 +206,8 @@ def lines(const float[:, ::1] table, const int32_t[:, :, ::1] rows, const float[
     sums(&s, found, 2)
     with nogil:
         for b in range(s.batch):
-            fused_lines(&table[0, 0], &rows[b, 0, 0], s.hw, s.c, &out[b, 0, 0, 0], &found[0, b, 0],
-                        &found[1, b, 0])
+            passes.lines(&table[0, 0], &rows[b, 0, 0], s.hw, s.c, &out[b, 0, 0, 0], &found[0, b, 0],
+                         &found[1, b, 0])
 
 
 def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, const float[::1] scale,
@@ -202,13 +226,13 @@ def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, con
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            fused_stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
-                       &shift[0], &weights[0, 0], &out[b, 0, 0, 0])
+            passes.stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
+                        &shift[0], &weights[0, 0], &out[b, 0, 0, 0])
             if convolves:
-                fused_depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
-                                &found[0, b, 0], &found[1, b, 0], room)
+                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                                 &found[0, b, 0], &found[1, b, 0], room)
             if pools:
-                fused_pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+                passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
     free(room)
 
 
@@ -241,8 +265,8 @@ def heads(const float[:, :, :, ::1] x, const float[:, ::1] w, const float[::1] b
         raise ValueError("a bias of another number of channels")
     with nogil:
         for b in range(s.batch):
-            fused_heads(&x[b, 0, 0, 0], s.hw, s.c, &w[0, 0], &bias[0], &v[0, 0], np, nv, &hidden[b, 0, 0, 0],
-                        &logits[b, 0, 0], &found[0, b, 0], &found[1, b, 0])
+            passes.heads(&x[b, 0, 0, 0], s.hw, s.c, &w[0, 0], &bias[0], &v[0, 0], np, nv, &hidden[b, 0, 0, 0],
+                         &logits[b, 0, 0], &found[0, b, 0], &found[1, b, 0])
 
 
 def heads_back(const float[:, :, ::1] dlogits, const float[:, ::1] every, const float[:, ::1] at_top,
@@ -269,10 +293,10 @@ def heads_back(const float[:, :, ::1] dlogits, const float[:, ::1] every, const 
     with nogil:
         for b in range(s.batch):
             memset(part, 0, n * sizeof(float))
-            fused_heads_back(&dlogits[b, 0, 0], &every[b, 0], &at_top[b, 0], &top[b, 0], &hidden[b, 0, 0, 0],
-                             &x[b, 0, 0, 0], &z[b, 0, 0, 0], &mean[0], s.hw, s.c, &w[0, 0], &v[0, 0], np, nv,
-                             &g[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, part + h * s.c,
-                             part + h * s.c + h, room)
+            passes.heads_back(&dlogits[b, 0, 0], &every[b, 0], &at_top[b, 0], &top[b, 0], &hidden[b, 0, 0, 0],
+                              &x[b, 0, 0, 0], &z[b, 0, 0, 0], &mean[0], s.hw, s.c, &w[0, 0], &v[0, 0], np, nv,
+                              &g[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, part + h * s.c,
+                              part + h * s.c + h, room)
             fused_add(part, n, &dw[0])
     free(part)
 
@@ -300,9 +324,9 @@ def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, con
     with nogil:
         for b in range(s.batch):
             memset(part, 0, n * sizeof(float))
-            fused_pointwise_back(&g[b, 0, 0, 0], &v[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                                 &u[b, 0, 0, 0], &scale[0], &shift[b, 0], &mean[0], &w[0, 0], s.hw, s.c,
-                                 &dy[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, room)
+            passes.pointwise_back(&g[b, 0, 0, 0], &v[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                                  &u[b, 0, 0, 0], &scale[0], &shift[b, 0], &mean[0], &w[0, 0], s.hw, s.c,
+                                  &dy[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, room)
             fused_add(part, n, &dw[0, 0])
     free(part)
 
@@ -334,10 +358,10 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
     with nogil:
         for b in range(s.batch):
             if pools:
-                fused_pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
-            fused_depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                                 &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
-                                 &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
+                passes.pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
+            passes.depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                                  &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
+                                  &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
             fused_add(part, n, &dw[0, 0])
     free(part)
 
@@ -358,8 +382,8 @@ def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, con
     with nogil:
         for b in range(s.batch):
             memset(part, 0, n * sizeof(float))
-            fused_stem_back(&g[b, 0, 0, 0], &summed[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                            &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, s.hw, s.c, &dtable[0, 0], part)
+            passes.stem_back(&g[b, 0, 0, 0], &summed[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
+                             &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, s.hw, s.c, &dtable[0, 0], part)
             fused_add(part, n, &dw[0, 0])
     free(part)
 

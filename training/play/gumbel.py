@@ -72,7 +72,7 @@ def improved_policy(
     that their part of the softmax is a multiple of their priors.
 
     Args:
-        priors: float [K], summing to 1.
+        priors: float [K], summing to 1; of 0 where the net gave a move less than float32 can say.
         visits: [n].
         sigmas: sigma of each of the first n moves [n]; -inf leaves one out; without a visit `rest` counts.
         rest: sigma(v_mix).
@@ -80,6 +80,7 @@ def improved_policy(
     n = len(visits)
     own = [s if v > 0 or s == -math.inf else rest for s, v in zip(sigmas, visits, strict=True)]
     top = max([*own, rest])
+    priors = np.maximum(priors, 1e-30)  # the others may have lost
     target = priors * math.exp(rest - top)
     target[:n] = priors[:n] * np.exp(np.array(own) - top) if n else ()
     total = float(target.sum())
