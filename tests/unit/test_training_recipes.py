@@ -25,6 +25,7 @@ STORED = {
     "zero7-4x64": "r16.config.json",
     "zero10-4x64": "zero10.config.json",
     "zero11-4x64": "zero11.config.json",
+    "zero12-4x64": "zero12.config.json",
 }
 """What the runs of the nets that shipped stored themselves."""
 RECIPES = sorted(FOLDER.rglob("*.toml"))
@@ -76,12 +77,12 @@ def test_the_recipe_of_a_net_that_shipped_is_that_of_its_run(name):
 
 
 def test_the_runs_behind_the_net_that_ships_come_in_order():
-    before = earlier(preset("zero11-4x64"))
+    before = earlier(preset("zero12-4x64"))
     older = ["r1", "r2", "r3", "r5", "r6", "r8", "r11", "r12", "r14", "zero7-4x64"]
-    newer = ["v1", "r17", "planes2", "zero10-4x64", "r18", "everything", "newest"]
+    newer = ["v1", "r17", "planes2", "zero10-4x64", "r18", "r18on", "all", "own"]
     assert [recipe.name for recipe in before] == [*older, *newer]
     networks = {recipe.name: make_config(recipe.settings).learner.net for recipe in before}
-    last = make_config(preset("zero11-4x64").settings).learner.net
+    last = make_config(preset("zero12-4x64").settings).learner.net
     assert all(networks[name] == last for name in ("r6", "r8", "r14", "zero7-4x64", *newer))
     for recipe in before:
         assert make_config(recipe.settings).minutes or make_config(recipe.settings).total_positions
