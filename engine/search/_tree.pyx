@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine._encoding cimport N_PLANES
-from engine.evaluator._judge cimport Judge, KernelJudge, Question
+from engine.evaluator._judge cimport Judge, KernelJudge
 from engine.rules._board cimport EMPTY, MAX_POINTS, Board, BoardState
 from engine.search.kernel.accounts cimport SOUND, audit
 from engine.search.kernel.arena cimport CHUNK_UNITS, UNIT_BYTES, Ref, give_chunks_back, keep_to_bound, set_bound
@@ -23,7 +23,8 @@ from engine.search.kernel.root cimport (
 from engine.search.kernel.select cimport BEST_UNIT, Settings
 from engine.search.kernel.settle cimport list_legal
 from engine.search.kernel.walk cimport (
-    BAD_ANSWER, BAD_MOVE, EVALUATED, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer, run,
+    BAD_ANSWER, BAD_MOVE, EVALUATED, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer,
+    asked_from_python, run,
 )
 from engine.threats._solver cimport Solver
 
@@ -42,21 +43,6 @@ globals().update(
 )
 
 FAULTS = {1: "weight", 2: "values", 3: "draws", 4: "visits", 5: "edges"}
-
-
-cdef bint put_off(void* self, const Question* question, float* logits, float* wdl) noexcept nogil:
-    """Keep the key of the position, whose planes are kept already, for an evaluator that is asked from Python."""
-    (<uint64_t*>self)[0] = question.key
-    return False
-
-
-cdef Judge asked_from_python(float* planes, uint64_t* key) noexcept nogil:
-    """A judge that puts its answers off, and leaves the question at these places."""
-    cdef Judge judge
-    judge.answer = put_off
-    judge.self = key
-    judge.planes = planes
-    return judge
 
 
 cdef int complain(int status, str whose) except -1:

@@ -283,6 +283,21 @@ cdef inline bint ask(TreeState* t, Judge* judge, float* logits, float* wdl) noex
     return judge.answer(judge.self, &question, logits, wdl)
 
 
+cdef inline bint put_off(void* self, const Question* question, float* logits, float* wdl) noexcept nogil:
+    """Keep the key of the position, whose planes are kept already, for an evaluator that is asked from Python."""
+    (<uint64_t*>self)[0] = question.key
+    return False
+
+
+cdef inline Judge asked_from_python(float* planes, uint64_t* key) noexcept nogil:
+    """A judge that puts its answers off, and leaves the question at these places."""
+    cdef Judge judge
+    judge.answer = put_off
+    judge.self = key
+    judge.planes = planes
+    return judge
+
+
 cdef inline void go_back(TreeState* t) noexcept nogil:
     """Bring the board back to the root."""
     for _ in range(t.walk.path.depth + t.walk.chain):
