@@ -127,8 +127,8 @@ class Tree:
             EVALUATED, SOLVED, NOTHING_LEFT or FULL.
 
         Raises:
-            ValueError: no root, `root_move` is no move of the expanded root, or the judge's answer is not
-                finite.
+            ValueError: no root, `root_move` is no move of the expanded root, or the judge has no answer or
+                one that is not finite.
         """
 
     # --- the root

@@ -54,6 +54,12 @@ cdef int complain(int status, str whose) except -1:
     return 0
 
 
+cdef int need_answers(KernelJudge judge) except -1:
+    if judge.judge.answer == NULL:
+        raise ValueError("a judge without an answer")
+    return 0
+
+
 cdef class Tree:
     """A search tree; see the stub file for the contract of each method."""
     cdef TreeState state
@@ -150,20 +156,22 @@ cdef class Tree:
     def run(self, int simulations, KernelJudge judge not None, *, bint threes=True):
         cdef int done = 0, status
         self.need_root()
-        if judge.judge.answer == NULL:
-            raise ValueError("a judge without an answer")
+        need_answers(judge)
         with nogil:
             status = run(&self.state, &judge.judge, simulations, -1, threes, &done)
         complain(status, "")
         return done
 
     def simulate(self, KernelJudge judge not None, int root_move=-1):
-        cdef int done = 0, status
         self.need_root()
-        if judge.judge.answer == NULL:
-            raise ValueError("a judge without an answer")
+        need_answers(judge)
+        return self.one(&judge.judge, root_move)
+
+    cdef int one(self, Judge* judge, int root_move) except -1:
+        """Do one simulation, or as much of it as goes without the judge's answer; return its status."""
+        cdef int done = 0, status
         with nogil:
-            status = run(&self.state, &judge.judge, 1, root_move, True, &done)
+            status = run(&self.state, judge, 1, root_move, True, &done)
         if status == BAD_MOVE:
             raise ValueError(f"point {root_move} is no move of the root")
         complain(status, "")
@@ -178,17 +186,11 @@ cdef class Tree:
         return 0
 
     def select(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int root_move=-1):
-        cdef int done = 0, status
         cdef Judge judge
         self.need_root()
         self.check_planes(planes, keys, 1)
         judge = asked_from_python(&planes[0, 0, 0, 0], &keys[0])
-        with nogil:
-            status = run(&self.state, &judge, 1, root_move, True, &done)
-        if status == BAD_MOVE:
-            raise ValueError(f"point {root_move} is no move of the root")
-        complain(status, "")
-        return status
+        return self.one(&judge, root_move)
 
     def expand(self, policy, wdl):
         cdef const float[::1] logits = policy.reshape(-1)

@@ -89,6 +89,8 @@ def test_the_passes_compute_what_the_modules_do(width, height, batch, channels, 
 
 
 def test_every_width_of_vectors_finds_the_same_bits(path):
+    if path == _fused.paths()[0]:
+        pytest.skip("the others are compared with this one")
     planes = torch.from_numpy(random_planes(3, 5, 15))
     model = lively()
     twin = copy.deepcopy(model)

@@ -64,8 +64,7 @@ INNER void NAMED(norm_relu)(const float* in, int cells, int c, const float* scal
 {
     for (int r = 0; r < cells; r++, in += c, out += c)
         for (int k = 0; k < c; k += WIDTH)
-            STORE(out + k, MAX(FMA(LOAD(scale + k), LOAD(in + k), LOAD(shift + k)),
-                                         ZERO));
+            STORE(out + k, MAX(FMA(LOAD(scale + k), LOAD(in + k), LOAD(shift + k)), ZERO));
 }
 
 /* `rows` rows of out [., n] = in [., depth] w [depth, n]. */

@@ -81,5 +81,5 @@ def _in_the_kernel(searcher: Searcher, judge: KernelJudge, rounds: int) -> int:
     while evaluated < rounds and (root_move := searcher.want) is not None:
         status = searcher.tree.simulate(judge, root_move)
         evaluated += status == EVALUATED
-        searcher.advance(IDLE if status == EVALUATED else status)
+        searcher.advance(status)
     return evaluated
