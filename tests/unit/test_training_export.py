@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from engine.encoding import FEATURE_VERSION
+from engine.evaluator.make import load_net
 from engine.evaluator.onnx import OnnxEvaluator
 from tests.unit.training_games import random_planes
 from training.export.card import Origin
@@ -195,3 +196,15 @@ def test_exporting_changes_nothing_about_the_net(model, tmp_path):
     assert model.training
     assert weights_digest(model) == before
     model.eval()
+
+
+def test_a_line_tower_is_exported_for_onnxruntime_in_one_file(tmp_path):
+    torch.manual_seed(12)
+    net = Network(replace(CONFIG, kind="line-tower", line_hidden=24)).eval()
+    exported = export_net(net, tmp_path, "deep", calibration=POSITIONS, origin=ORIGIN)
+    assert exported.int8 is None and {p.suffix for p in tmp_path.iterdir()} == {".onnx", ".md"}
+    with torch.no_grad():
+        heads = net(torch.from_numpy(POSITIONS[0]))
+    policy, wdl = load_net(exported.fp32).evaluate(POSITIONS[0], np.zeros(16, np.uint64))
+    assert np.abs(heads.policy.numpy() - policy).max() < 1e-4
+    assert np.abs(torch.softmax(heads.wdl, 1).numpy() - wdl).max() < 1e-5

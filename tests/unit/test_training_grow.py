@@ -85,6 +85,30 @@ def test_a_net_with_more_hidden_units_computes_the_same_and_they_learn(kind):
         assert new.stem.out.weight.grad[:, 24:].abs().max() > 0
 
 
+@pytest.mark.parametrize("channels", [16, 24])
+def test_a_line_net_becomes_a_line_tower_that_computes_the_same_and_its_new_weights_learn(channels):
+    torch.manual_seed(5)
+    config = NetConfig(kind="lines", blocks=2, line_hidden=24, **SMALL)
+    old, planes = Network(config), torch.from_numpy(random_planes(8, 9))
+    with torch.no_grad():
+        for parameter in old.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    old.train()(planes)
+    new = grow(old.eval(), replace(config, kind="line-tower", blocks=3, channels=channels))
+    with torch.no_grad():
+        for before, after in zip(old(planes), new(planes), strict=True):
+            assert torch.allclose(before, after, atol=1e-4)
+            assert before.abs().max() > 0.01
+    heads = new.train()(planes)
+    (heads.wdl.square().sum() + heads.policy.square().sum()).backward()
+    weight = new.blocks[0].first.conv.weight
+    between = ~torch.eye(channels, dtype=torch.bool)
+    assert weight.shape == (channels, channels, 3, 3) and not weight[between].any()
+    assert weight.grad[between].abs().max() > 0
+    with pytest.raises(ValueError, match="may become a line tower"):
+        grow(new, config)
+
+
 def test_blocks_are_spread_and_pooling_stays_pooling():
     assert placement(NetConfig(blocks=2), NetConfig(blocks=4)) == [0, 2]
     assert placement(NetConfig(blocks=3), NetConfig(blocks=7)) == [0, 3, 4]

@@ -29,6 +29,7 @@ from engine.evaluator.base import Evaluator
 from engine.evaluator.check import canary_batches, check_evaluator
 from engine.evaluator.lines import KIND as LINES
 from engine.evaluator.lines import LineEvaluator
+from engine.evaluator.make import TOWER
 from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from training.export.card import Origin, card_text
 from training.export.graph import build
@@ -133,11 +134,12 @@ def export_net(
     cut = max(1, len(calibration) * 3 // 4)
     fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
     lines = model.config.kind == LINES
-    quantisation = None if lines else calibrate(model, fit)
+    quantisation = calibrate(model, fit) if model.config.kind == TOWER else None
     levels = calibrate_lines(model, fit) if lines else None
     usual = usual_pool(model, fit) if lines else None
     margin = MARGIN if lines else 0
-    paths = {p: folder / f"{name}.{p}.onnx" for p in (("fp32",) if lines else ("fp32", "int8"))}
+    precisions = ("fp32",) if quantisation is None else ("fp32", "int8")
+    paths = {p: folder / f"{name}.{p}.onnx" for p in precisions}
     with contextlib.ExitStack() as stack:
         temporary = {p: stack.enter_context(replacing(path)) for p, path in paths.items()}
 
@@ -177,7 +179,7 @@ def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: 
         "feature_version": str(FEATURE_VERSION),
         "net_id": net_id,
         "precision": precision,
-        "kind": model.config.kind,
+        "kind": LINES if model.config.kind == LINES else TOWER,  # what runs it
         "blocks": str(model.config.blocks),
         "channels": str(model.config.channels),
         "pooled": str(model.config.pooled),
@@ -204,8 +206,9 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
         engine.errors.NetError: a file cannot be run or gives nonsense.
     """
     one = OnnxEvaluator(fp32)
-    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32), margin=0) if int8 is None else OnnxEvaluator(int8)
-    window = LineEvaluator(OnnxEvaluator(fp32)) if int8 is None else None
+    lines = model.config.kind == LINES
+    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32), margin=0) if lines else OnnxEvaluator(int8 or fp32)
+    window = LineEvaluator(OnnxEvaluator(fp32)) if lines else None
     for evaluator in (one, other):
         check_evaluator(evaluator)
     logit = wdl = 0.0

@@ -1,5 +1,8 @@
 """A deeper or wider net that computes what a smaller one computes, to go on from there.
 
+A line net can also grow into a line tower: the light blocks' convolutions become full 3x3 ones that are 0
+wherever the light ones had no weight.
+
 New residual blocks begin as the identity: the gain of their last normalisation is 0, the idea of "Net2Net"
 (https://arxiv.org/abs/1511.05641) in the form that residual nets allow. New channels, of the same paper too,
 begin as copies of old ones, statistics of the normalisation included; what reads both of a pair splits its
@@ -13,6 +16,7 @@ import dataclasses
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from training.net.network import Block, Network
 from training.settings.schema import NetConfig
@@ -28,8 +32,13 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """
     may_differ = {"blocks", "pool_block", *_WIDTHS}
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)
+    if (old.kind, new.kind) == ("lines", "line-tower"):
+        may_differ.add("kind")
     if any(was[name] != will[name] for name in was.keys() - may_differ):
-        raise ValueError(f"only the numbers of blocks, channels and hidden units may differ: {old}, {new}")
+        raise ValueError(
+            "only the numbers of blocks, channels and hidden units may differ, and a line net may become a "
+            f"line tower: {old}, {new}"
+        )
     for name in _WIDTHS:
         if will[name] < was[name]:
             raise ValueError(f"{name}={will[name]} has no place for the {was[name]} of before")
@@ -120,6 +129,16 @@ def _with_hidden(name: str, tensor: Tensor, fresh: Tensor) -> Tensor:
     return grown
 
 
+def _full(name: str, tensor: Tensor) -> Tensor:
+    """Return an entry of a light block's state for a block of full 3x3 convolutions."""
+    if name.endswith("first.conv.weight"):  # [D, 1, 3, 3]
+        full = torch.zeros(len(tensor), len(tensor), 3, 3)
+        each = torch.arange(len(tensor))
+        full[each, each] = tensor[:, 0]
+        return full
+    return functional.pad(tensor, [1] * 4) if name.endswith("second.conv.weight") else tensor
+
+
 @torch.no_grad()
 def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
     """Return a net of another depth and width with the function of `old`; of the same shape a copy.
@@ -135,9 +154,12 @@ def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
     places = placement(old.config, config)
     new = Network(config)
     state = dict(old.state_dict())
+    light = old.config.kind == "lines"
     if config.channels > old.config.channels:
         widening = _Widening(old.config.channels, config.channels, seed)
-        state = {k: _widened(k, v, widening, config.kind == "lines") for k, v in state.items()}
+        state = {k: _widened(k, v, widening, light) for k, v in state.items()}
+    if light and config.kind != "lines":
+        state = {k: _full(k, v) for k, v in state.items()}
     fresh = new.state_dict()
     rest = {k: _with_hidden(k, v, fresh[k]) for k, v in state.items() if not k.startswith("blocks.")}
     missing, unexpected = new.load_state_dict(rest, strict=False)

@@ -109,7 +109,8 @@ class Network(nn.Module):
         self.config = config
         c = config.channels
         light = config.kind == "lines"
-        self.stem = LineStem(c, config.line_hidden) if light else nn.Conv2d(N_PLANES, c, 5, padding=2)
+        tower = config.kind == "tower"
+        self.stem = nn.Conv2d(N_PLANES, c, 5, padding=2) if tower else LineStem(c, config.line_hidden)
         self.blocks = nn.ModuleList(
             Block(c, config.blocks, i == config.pooled, light) for i in range(config.blocks)
         )
@@ -171,6 +172,8 @@ class Network(nn.Module):
             wdl = self.value_out(F.relu(self.value_hidden(pooled)))
             return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
+        if torch.is_autocast_enabled(x.device.type):  # a table's sums are float32; mixed ones are slow
+            x = x.to(torch.get_autocast_dtype(x.device.type))
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask

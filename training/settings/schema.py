@@ -29,11 +29,11 @@ class NetConfig:
     """Shape of a net."""
 
     kind: str = setting(
-        "tower", "`tower`, a residual tower; `lines`, a table of lines with light blocks, better on a CPU",
-        _NETWORK,
+        "tower", "`tower`, a residual tower; `lines`, a table of lines with light blocks, better on a CPU; "
+        "`line-tower`, that table under a residual tower, as a teacher of line nets", _NETWORK,
     )  # fmt: skip
     blocks: int = setting(
-        4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in a line net", _NETWORK,
+        4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in `lines`", _NETWORK,
         "blocks",
     )  # fmt: skip
     channels: int = setting(64, "of the trunk", _NETWORK, "channels")
@@ -52,8 +52,8 @@ class NetConfig:
         return self.blocks // 2 if self.pool_block is None else self.pool_block
 
     def __post_init__(self) -> None:
-        if self.kind not in ("tower", "lines"):
-            raise ConfigError(f"the kind of a net must be tower or lines, not {self.kind!r}")
+        if self.kind not in ("tower", "lines", "line-tower"):
+            raise ConfigError(f"the kind of a net must be tower, lines or line-tower, not {self.kind!r}")
         if not 0 <= self.blocks <= _MOST_BLOCKS or not -1 <= self.pooled < max(self.blocks, 1):
             raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
         for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
