@@ -3,6 +3,7 @@
     python -m training.holdout judge runs/mine/nets/c000012.fp32.onnx newer.fp32.onnx --records kept
     python -m training.holdout judge older.fp32.onnx newest.fp32.onnx --set holdout.jsonl.xz
     python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records kept
+    python -m training.holdout join holdout.jsonl.xz more.jsonl.xz --out both.jsonl.xz
 
 `judge` takes seconds. With `--records` it asks about shards of self-play that were kept out of all learning:
 one position a game, with the targets that a learner would take; "the search" is that of the self-play. With
@@ -16,7 +17,8 @@ net has learned, games say how it plays.
 
 `make` draws one position a game, from games that were saved (`training.match --save`) and from the records of
 self-play, half of each where there are enough, and searches each for a long time. It goes on where it was
-stopped (FILE.progress). Positions that the search solves are left out: there a net decides nothing.
+stopped (FILE.progress). Positions that the search solves are left out: there a net decides nothing. `join`
+makes one set of several that were labelled alike.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.evaluator.make import net_path
 from training.measure.deep import (
     DeepConfig,
     Labeller,
@@ -40,6 +43,7 @@ from training.measure.deep import (
 )
 from training.measure.holdout import (
     HoldoutError,
+    join_sets,
     judge,
     parse_position,
     read_set,
@@ -71,6 +75,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     making.add_argument("--net", default="default", help="a file, or a name in engine/nets (default)")
     making.add_argument("--seed", type=int, default=1, help="of the draw and of the searches (1)")
     making.add_argument("--workers", type=int, default=1, help="processes (1)")
+    joining = commands.add_parser("join", help="make one set of several")
+    joining.add_argument("sets", nargs="+", type=Path, metavar="SET", help="that `make` wrote")
+    joining.add_argument("--out", type=Path, required=True, help="file to write")
     return parser.parse_args(arguments)
 
 
@@ -122,16 +129,27 @@ def _make(args: argparse.Namespace) -> None:
             if sys.stderr.isatty():
                 print(f"\r{len(progress.lines)}/{len(drawn)}", end="", file=sys.stderr)
     positions = [parse_position(line) for line in progress.lines if line is not None]
-    size = write_set(args.out, {**asdict(config), "drawn": len(drawn)}, positions)
+    net = net_path(args.net).name if args.net == "default" else args.net  # the default will be another one
+    recipe = {**asdict(config), "net": net, "drawn": len(drawn)}
+    size = write_set(args.out, recipe, positions)
     progress.path.unlink()
     print(f"{args.out}: {len(positions)} positions of {len(drawn)}, the others are solved; {size} bytes")
+
+
+def _join(args: argparse.Namespace) -> None:
+    recipe, positions = join_sets(args.sets)
+    size = write_set(args.out, recipe, positions)
+    print(f"{args.out}: {len(positions)} positions of {len(args.sets)} sets; {size} bytes")
+
+
+_COMMANDS = {"judge": _judge, "make": _make, "join": _join}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (`make` goes on), 2 for an error."""
     args = _arguments(arguments)
     try:
-        _judge(args) if args.command == "judge" else _make(args)
+        _COMMANDS[args.command](args)
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
         return 1

@@ -1,8 +1,10 @@
 """The hold-out: its file, its measures worked out by hand, and the command that makes one."""
 
+import dataclasses
 import json
 import lzma
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -246,6 +248,34 @@ def test_a_set_is_made_and_gone_on_with_where_it_was_stopped(tmp_path, games, mo
     (tmp_path / "out.xz").unlink()
     assert make(tmp_path, "--workers", "2") == 0 and (tmp_path / "out.xz").read_bytes() == whole
     assert make(tmp_path, "--workers", "0") == 2 and "at least 1" in capsys.readouterr().err
+
+
+def test_sets_that_were_labelled_alike_become_one(tmp_path, capsys):
+    recipe = {"simulations": 50, "net": "a.onnx", "seed": 1}
+    turned = tuple(8 - p % 9 + p // 9 * 9 for p in MOVES)  # mirrored
+    other = dataclasses.replace(POSITION, moves=(40, 41, 31, 32))
+    twice = dataclasses.replace(POSITION, moves=turned, points=(47, 46, 22))
+    first, second, wrong, joined = (tmp_path / f"{name}.xz" for name in ("a", "b", "c", "d"))
+    write_set(first, recipe, [POSITION])
+    write_set(second, {**recipe, "seed": 2}, [twice, other])
+    assert main(["join", str(first), str(second), "--out", str(joined)]) == 0
+    assert "2 positions of 2 sets" in capsys.readouterr().out
+    found, positions = read_set(joined)
+    assert positions == [POSITION, other]
+    assert found["parts"] == [recipe, {**recipe, "seed": 2}] and found["simulations"] == 50
+    write_set(wrong, {**recipe, "simulations": 60}, [other])
+    joined.unlink()
+    assert main(["join", str(first), str(wrong), "--out", str(joined)]) == 2 and not joined.exists()
+    assert "c.xz has simulations 60" in capsys.readouterr().err
+
+
+def test_the_set_of_the_project_is_whole_and_small():
+    file = Path(__file__).parents[2] / "docs" / "holdout.jsonl.xz"
+    recipe, positions = read_set(file)
+    assert recipe["simulations"] == 50_000 and len(positions) >= 3_000
+    assert file.stat().st_size < 2_000_000
+    sources = {p.source for p in positions}
+    assert {"rapfi", "self-play"} <= sources and all(len(p.points) == len(p.q) for p in positions)
 
 
 def test_a_game_saved_twice_counts_once_and_under_its_rule(tmp_path):

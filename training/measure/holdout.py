@@ -29,6 +29,7 @@ from engine.evaluator.base import Evaluator
 from engine.rules._board import Board
 from engine.rules.rule import Rule
 from training.files.atomic import write_atomically
+from training.measure.balance import canonical
 from training.play.openings import is_playable
 
 FORMAT = "tengen hold-out 1"
@@ -36,6 +37,8 @@ MAX_RAW_BYTES = 64 << 20
 """Of a set, unpacked (derived: 50 times what 3,000 positions take)."""
 BATCH = 32
 """Positions judged at a time (derived: little memory, full speed)."""
+LABELLED_BY = ("simulations", "net")
+"""Entries of a recipe that sets must share to become one."""
 UNSEEN = 0.01
 """A prior below which a search may never look (protocol: the issue's measure of blind spots)."""
 
@@ -114,6 +117,28 @@ def read_set(path: Path) -> tuple[dict[str, object], list[Position]]:
     if not positions:
         raise HoldoutError(f"{path} holds no position")
     return lines[0], positions
+
+
+def join_sets(paths: Sequence[Path]) -> tuple[dict[str, object], list[Position]]:
+    """Return recipe and positions of several sets as one.
+
+    What is there twice, turned or mirrored, is taken once. The recipe has those of the sets as `parts`.
+
+    Raises:
+        HoldoutError: one is damaged, or was labelled by other searches or another net than the first.
+        OSError: one cannot be read.
+    """
+    parts: list[dict[str, object]] = []
+    found: dict[tuple[object, ...], Position] = {}
+    for path in paths:
+        recipe, positions = read_set(path)
+        parts.append({name: value for name, value in recipe.items() if name != "format"})
+        for name in LABELLED_BY:
+            if parts[-1].get(name) != parts[0].get(name):
+                raise HoldoutError(f"{path} has {name} {recipe.get(name)}, {paths[0]} {parts[0].get(name)}")
+        for p in positions:
+            found.setdefault((p.width, p.height, p.rule, *canonical(p.moves, p.width, p.height)), p)
+    return {**{name: parts[0].get(name) for name in LABELLED_BY}, "parts": parts}, list(found.values())
 
 
 def parse_position(line: Any) -> Position:
