@@ -114,7 +114,8 @@ def _make(args: argparse.Namespace) -> None:
         )
     for folder in (*args.games, *args.records):
         _needs_folder(folder)
-    config = DeepConfig(args.simulations, args.net, args.seed)
+    net = net_path(args.net).name if args.net == "default" else args.net  # the default will be another one
+    config = DeepConfig(args.simulations, net, args.seed)
     played, recorded = gather(args.games, args.records, _skipped)
     half = min(len(played), max(args.count // 2, args.count - len(recorded)))
     drawn = draw(played, half, args.seed)
@@ -129,9 +130,7 @@ def _make(args: argparse.Namespace) -> None:
             if sys.stderr.isatty():
                 print(f"\r{len(progress.lines)}/{len(drawn)}", end="", file=sys.stderr)
     positions = [parse_position(line) for line in progress.lines if line is not None]
-    net = net_path(args.net).name if args.net == "default" else args.net  # the default will be another one
-    recipe = {**asdict(config), "net": net, "drawn": len(drawn)}
-    size = write_set(args.out, recipe, positions)
+    size = write_set(args.out, {**asdict(config), "drawn": len(drawn)}, positions)
     progress.path.unlink()
     print(f"{args.out}: {len(positions)} positions of {len(drawn)}, the others are solved; {size} bytes")
 
