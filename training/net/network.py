@@ -172,8 +172,9 @@ class Network(nn.Module):
             wdl = self.value_out(F.relu(self.value_hidden(pooled)))
             return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
-        if torch.is_autocast_enabled(x.device.type):  # a table's sums are float32; mixed ones are slow
-            x = x.to(torch.get_autocast_dtype(x.device.type))
+        kind = x.device.type
+        if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+            x = x.to(torch.get_autocast_dtype(kind))  # a table's sums are float32; mixed ones are slow
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask
