@@ -164,22 +164,6 @@ def test_bf16_channels_last_agrees_with_fp32():
     assert np.abs(torch.softmax(heads.wdl, 1).numpy() - exact.numpy()).max() < 0.03
 
 
-@pytest.mark.parametrize("kind", ["lines", "line-tower"])
-def test_behind_a_table_of_lines_the_trunk_keeps_to_the_type_of_autocast(kind):
-    net = Network(NetConfig(kind=kind, blocks=2, channels=16, line_hidden=24)).eval()
-    seen = []
-    for block in net.blocks:
-        block.register_forward_hook(lambda _, given, out: seen.extend([given[0].dtype, out.dtype]))
-    planes = torch.from_numpy(random_planes(3, 2))
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        heads = net(planes)
-    assert seen == [torch.bfloat16] * 4 and heads.policy.dtype == torch.float32
-    seen.clear()
-    with torch.no_grad():
-        net(planes)
-    assert seen == [torch.float32] * 4
-
-
 def test_bf16_is_left_to_processors_that_compute_in_it(monkeypatch):
     cpu = torch.device("cpu")
     for able, expected in (

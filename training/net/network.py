@@ -172,9 +172,6 @@ class Network(nn.Module):
             wdl = self.value_out(F.relu(self.value_hidden(pooled)))
             return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
-        kind = x.device.type
-        if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
-            x = x.to(torch.get_autocast_dtype(kind))  # a table's sums are float32; mixed ones are slow
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask
