@@ -21,6 +21,7 @@ from training.measure.holdout import (
     HoldoutError,
     Judgement,
     Position,
+    join_sets,
     judge,
     read_set,
     table,
@@ -274,8 +275,9 @@ def test_the_set_of_the_project_is_whole_and_small():
     recipe, positions = read_set(file)
     assert recipe["simulations"] == 50_000 and len(positions) >= 3_000
     assert file.stat().st_size < 2_000_000
-    sources = {p.source for p in positions}
-    assert {"rapfi", "self-play"} <= sources and all(len(p.points) == len(p.q) for p in positions)
+    assert {p.source for p in positions} == {"rapfi", "self-play"}
+    assert {p.rule for p in positions} == set(Rule)
+    assert len(join_sets([file])[1]) == len(positions), "none twice, turned or mirrored"
 
 
 def test_a_game_saved_twice_counts_once_and_under_its_rule(tmp_path):

@@ -203,6 +203,9 @@ def test_a_line_tower_is_exported_for_onnxruntime_in_one_file(tmp_path):
     net = Network(replace(CONFIG, kind="line-tower", line_hidden=24)).eval()
     exported = export_net(net, tmp_path, "deep", calibration=POSITIONS, origin=ORIGIN)
     assert exported.int8 is None and {p.suffix for p in tmp_path.iterdir()} == {".onnx", ".md"}
+    assert set(exported.differences) == {"fp32_logit", "fp32_wdl"}
+    card = exported.card.read_text()
+    assert "table of lines, 2 blocks" in card and "int8" not in card and "kernel" not in card
     with torch.no_grad():
         heads = net(torch.from_numpy(POSITIONS[0]))
     policy, wdl = load_net(exported.fp32).evaluate(POSITIONS[0], np.zeros(16, np.uint64))

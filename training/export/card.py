@@ -50,6 +50,14 @@ def card_text(
     if c.kind == LINES:
         small = f"fp32 file to kernel, {bits} bits"
         shape = f"table of lines, {shape.replace('blocks', 'light blocks')}"
+    elif c.kind == "line-tower":
+        shape = f"table of lines, {shape}"
+    rounded = (
+        f"| {small} | policy KL {d['int8_policy_kl']:.4f} nats, win - loss shifts by "
+        f"{d['int8_utility']:.4f} on average, {d['int8_utility_worst']:.3f} at worst |\n"
+        if "int8_policy_kl" in d
+        else ""
+    )
     window = (
         f"| all of the board to {margin} cells around stones | policy KL {d['window_policy_kl']:.4f} nats, "
         f"win - loss shifts by {d['window_utility']:.4f} on average |\n"
@@ -70,9 +78,7 @@ def card_text(
 | rules | {rules} |
 | training | {origin.training_steps:,} batches, {origin.games:,} games, {origin.positions:,} positions |
 | torch to fp32 file | logits within {d["fp32_logit"]:.1e}, chances within {d["fp32_wdl"]:.1e} |
-| {small} | policy KL {d["int8_policy_kl"]:.4f} nats, win - loss shifts by \
-{d["int8_utility"]:.4f} on average, {d["int8_utility_worst"]:.3f} at worst |
-{window}
+{rounded}{window}
 {paragraphs(origin.data, origin.strength, origin.limits)}"""
 
 

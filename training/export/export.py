@@ -196,8 +196,9 @@ def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: 
 def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[Planes]) -> dict[str, float]:
     """Return the differences between torch, fp32 file and int8 file (names as in `Tolerances`).
 
-    Without an int8 file the fp32 one is compared as the kernel computes it, all of each board; and where the
-    file permits a window, the kernel without it is compared to the kernel with it.
+    Of a line net the fp32 file is compared as the kernel computes it, all of each board, in place of an int8
+    file; and where the file permits a window, the kernel without it is compared to the kernel with it. A line
+    tower has neither, and so no difference of that name.
 
     The fp32 file is compared on canaries and positions; the int8 file on the positions, since ranges that fit
     real play say nothing about random stones.
@@ -206,10 +207,11 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
         engine.errors.NetError: a file cannot be run or gives nonsense.
     """
     one = OnnxEvaluator(fp32)
-    lines = model.config.kind == LINES
-    other: Evaluator = LineEvaluator(OnnxEvaluator(fp32), margin=0) if lines else OnnxEvaluator(int8 or fp32)
-    window = LineEvaluator(OnnxEvaluator(fp32)) if lines else None
-    for evaluator in (one, other):
+    other: Evaluator | None = None if int8 is None else OnnxEvaluator(int8)
+    window: LineEvaluator | None = None
+    if model.config.kind == LINES:
+        other, window = LineEvaluator(OnnxEvaluator(fp32), margin=0), LineEvaluator(OnnxEvaluator(fp32))
+    for evaluator in (one, other) if other else (one,):
         check_evaluator(evaluator)
     logit = wdl = 0.0
     for planes in [*(batch for batch, _ in canary_batches()), *positions]:
@@ -219,14 +221,11 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
             heads = model(torch.from_numpy(planes))
         logit = max(logit, float(np.abs(heads.policy.numpy() - policy).max()))
         wdl = max(wdl, float(np.abs(torch.softmax(heads.wdl, 1).numpy() - chances).max()))
+    differences = {"fp32_logit": logit, "fp32_wdl": wdl}
+    if other is None:
+        return differences
     kl, utility, worst = _apart(one, other, positions)
-    differences = {
-        "fp32_logit": logit,
-        "fp32_wdl": wdl,
-        "int8_policy_kl": kl,
-        "int8_utility": utility,
-        "int8_utility_worst": worst,
-    }
+    differences |= {"int8_policy_kl": kl, "int8_utility": utility, "int8_utility_worst": worst}
     if window is not None and window.line_net.margin:
         differences["window_policy_kl"], differences["window_utility"], _ = _apart(other, window, positions)
     return differences
