@@ -178,7 +178,8 @@ def _vectors(net: LineNet) -> str:
     """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
     if net.path == "plain":
         return "the net runs without AVX2, fifteen times slower than with it"
-    return f"the net runs on {'AVX-512' if net.path == 'avx512' else 'AVX2'}, in {net.bits} bits"
+    names = {"avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512"}
+    return f"the net runs on {names[net.path]}, in {net.bits} bits"
 
 
 def _eight_bit() -> str:

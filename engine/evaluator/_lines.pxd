@@ -82,7 +82,7 @@ cdef extern from "lines/layout.h" nogil:
 
 cdef class LineNet:
     cdef tengen_lines net       # owns its memory; `net.x` is NULL until the net is built
-    cdef readonly str path      # what `net.loops` is: "plain", "avx2" or "avx512"
+    cdef readonly str path      # what `net.loops` is: "plain", "avx2", "avxvnni" or "avx512"
     # Judge one position: planes float32 [23, height, width], sides 5 to 22; logits go to `policy` [height * width]
     # and win, draw, loss to `wdl` [3]. No alignment is asked of the caller. Scratch memory belongs to the net: one
     # thread at a time.

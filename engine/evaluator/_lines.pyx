@@ -37,7 +37,7 @@ cdef extern from "lines/net.h" nogil:
 cdef enum:
     MIN_BOARD = 5
 
-PATHS = ("plain", "avx2", "avx512")
+PATHS = ("plain", "avx2", "avxvnni", "avx512")
 """Names of the paths, the slowest first."""
 
 # Sizes that a net may have: least, most, and what they are multiples of. 16-bit products add up to 96 inputs; the
@@ -169,8 +169,9 @@ cdef class LineNet:
             pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is judged
             with it.
         pooled: the block with global pooling, or -1.
-        path: one of `paths()`; None: the fastest that suits processor and net. "avx512" takes nets in 8 bits whose C
-            and P + V are multiples of 16, and gives the same bits as "avx2", sooner.
+        path: one of `paths()`; None: the fastest that suits processor and net. "avxvnni" and "avx512" give the same
+            bits as "avx2", sooner where the net is one in 8 bits; "avx512" takes no others, and only if C and P + V are
+            multiples of 16.
         exact: take the pointwise products in float32 on every path. Else they are taken in 8 bits on vectors if the
             weights have such, which is the fastest; without them in 16 bits (weights rounded output by output,
             activations row by row), which moves logits by some 1e-4.

@@ -1,5 +1,5 @@
-/* AVX2, and AVX-512 with VNNI, for kernels that ask for them at run time: the intrinsics, attributes for functions
-that use them, and whether the processor has them. */
+/* AVX2, AVX2 with VNNI, and AVX-512 with VNNI, for kernels that ask for them at run time: the intrinsics, attributes for
+functions that use them, and whether the processor has them. */
 #ifndef TENGEN_CPU_H
 #define TENGEN_CPU_H
 
@@ -17,6 +17,12 @@ that use them, and whether the processor has them. */
 #endif
 #define TENGEN_WIDE __attribute__((target(TENGEN_AVX512_PARTS), noinline))
 #define TENGEN_WIDE_INNER __attribute__((target(TENGEN_AVX512_PARTS), always_inline)) static inline
+#if defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11
+#define TENGEN_AVXVNNI 1
+#include <cpuid.h>
+#define TENGEN_VNNI __attribute__((target("avx2,fma,avxvnni"), noinline))
+#define TENGEN_VNNI_INNER __attribute__((target("avx2,fma,avxvnni"), always_inline)) static inline
+#endif
 #elif defined(_MSC_VER) && defined(_M_X64)      /* written from its manual, not compiled by it yet */
 #define TENGEN_AVX2 1
 #include <immintrin.h>
@@ -30,6 +36,9 @@ that use them, and whether the processor has them. */
 #endif
 #if !defined(TENGEN_AVX512)     /* elsewhere AVX2 does */
 #define TENGEN_AVX512 0
+#endif
+#if !defined(TENGEN_AVXVNNI)
+#define TENGEN_AVXVNNI 0
 #endif
 
 /* 1 if this processor has AVX2 and FMA and the system keeps their registers. */
@@ -47,6 +56,17 @@ static int tengen_have_vectors(void)
     return word[1] >> 5 & 1;
 #elif TENGEN_AVX2
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+/* 1 if this processor also has VNNI for the registers of AVX2. */
+static int tengen_have_vnni(void)
+{
+#if TENGEN_AVXVNNI
+    unsigned a = 0, b, c, d;
+    return tengen_have_vectors() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 #else
     return 0;
 #endif

@@ -136,7 +136,7 @@ def with_bytes(weights: dict[str, Array]) -> dict[str, Array]:
     return out
 
 
-@pytest.mark.parametrize("path", ["avx2", "avx512"])
+@pytest.mark.parametrize("path", ["avx2", "avxvnni", "avx512"])
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled"),
     [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)],
@@ -214,6 +214,7 @@ def test_a_window_needs_five_stones() -> None:
         assert np.array_equal(*both) == (stones < 5), stones
 
 
+@pytest.mark.parametrize("path", ["avxvnni", "avx512"])
 @pytest.mark.parametrize("margin", [0, 3])
 @pytest.mark.parametrize(
     ("channels", "policy", "value", "top"),
@@ -226,16 +227,18 @@ def test_a_window_needs_five_stones() -> None:
         (96, 64, 32, 9),
     ],
 )
-def test_avx512_gives_the_same_bits(channels: int, policy: int, value: int, top: int, margin: int) -> None:
+def test_faster_paths_give_the_same_bits(
+    channels: int, policy: int, value: int, top: int, margin: int, path: str
+) -> None:
     weights = with_bytes(random_weights(channels, channels, 2, policy, value, 24, top))
-    narrow, wide = (build(weights, 1, path=path, margin=margin) for path in ("avx2", "avx512"))
+    narrow, wide = (build(weights, 1, path=either, margin=margin) for either in ("avx2", path))
     for seed, (width, height) in enumerate(SIZES):
         for planes in (random_planes(seed, width, height), sparse_planes(seed, width, height)):
             for mine, other in zip(*(evaluate(net, planes[None]) for net in (narrow, wide)), strict=True):
                 np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.parametrize("path", ["avx2", "avx512"])
+@pytest.mark.parametrize("path", ["avx2", "avxvnni", "avx512"])
 def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str) -> None:
     weights = with_bytes(random_weights(7, 64, 4, 16, 16, 32))
     net = build(weights, 2, path=path, margin=3)

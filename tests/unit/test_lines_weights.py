@@ -88,7 +88,7 @@ def test_a_position_gives_the_same_bits_alone_in_a_batch_and_again(
 
 def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
     has = paths()
-    assert PATHS[: len(has)] == has
+    assert has == tuple(path for path in PATHS if path in has) and has[0] == "plain"
     whole = with_bytes(weights)
     for path in has[:2]:
         net = LineNet(weights, 1, path=path)
@@ -103,7 +103,7 @@ def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
         LineNet(with_bytes(random_weights(7, 40, 1, 16, 16, 32)), -1),  # channels not in sixteens
         LineNet(with_bytes(random_weights(7, 32, 1, 8, 16, 32)), -1),  # both heads not in sixteens
     ):
-        assert unsuited.path == has[:2][-1]
+        assert unsuited.path == [path for path in has if path != "avx512"][-1]
 
 
 def test_a_path_that_cannot_be_taken_is_refused(weights: dict[str, Array]) -> None:

@@ -1,7 +1,7 @@
 /* The loops that are written once for each path through the processor, as a table of functions.
 
-A path is plain C, AVX2, or AVX-512 with VNNI. A net takes one when it is built and keeps it: nothing asks for the
-processor afterwards. Plain C rounds otherwise than the vectors do; AVX-512 gives the same bits as AVX2. */
+A path is plain C, AVX2, AVX2 with VNNI, or AVX-512 with VNNI. A net takes one when it is built and keeps it: nothing
+asks for the processor afterwards. Plain C rounds otherwise than the vectors do, which all give the same bits. */
 #ifndef TENGEN_LINES_LOOPS_H
 #define TENGEN_LINES_LOOPS_H
 
@@ -49,11 +49,14 @@ struct lines_loops {
 #if TENGEN_AVX2
 #include "avx2.h"
 #endif
+#if TENGEN_AVXVNNI
+#include "avxvnni.h"
+#endif
 #if TENGEN_AVX512
 #include "avx512.h"
 #endif
 
-enum { LINES_PLAIN, LINES_AVX2, LINES_AVX512, LINES_PATHS };
+enum { LINES_PLAIN, LINES_AVX2, LINES_AVXVNNI, LINES_AVX512, LINES_PATHS };
 
 /* Return the loops of a path, or NULL: this processor, or this build, has none. */
 static const lines_loops* lines_loops_of(int path)
@@ -63,6 +66,10 @@ static const lines_loops* lines_loops_of(int path)
 #if TENGEN_AVX2
     if (path == LINES_AVX2 && tengen_have_vectors())
         return &lines_avx2;
+#endif
+#if TENGEN_AVXVNNI
+    if (path == LINES_AVXVNNI && tengen_have_vnni())
+        return &lines_avxvnni;
 #endif
 #if TENGEN_AVX512
     if (path == LINES_AVX512 && tengen_have_wide_vectors())
