@@ -7,6 +7,14 @@ Many processors that lack AVX-512 have it. Sums are whole numbers, which AVX2 ho
 #include "layout.h"
 #include "avx2.h"
 
+/* sum += the products of four bytes each, in 32 bits. */
+#if defined(__clang__)
+#define LINES_DOT_AVX(sum, bytes, weights) (sum) = _mm256_dpbusd_avx_epi32(sum, bytes, weights)
+#else   /* as an instruction: for the intrinsic GCC moves each sum to and fro */
+#define LINES_DOT_AVX(sum, bytes, weights) \
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(bytes), "x"(weights))
+#endif
+
 /* `cells` x 8 `vectors` outputs, both constants: twelve sums keep both multipliers busy while each waits for itself. */
 TENGEN_VNNI_INNER void lines_vnni_tile(const uint8_t* in, int n_in, const int8_t* w, const float* bias, const float*
                                        step, float* out, int n_out, int residual, int cells, int vectors)
@@ -30,8 +38,8 @@ TENGEN_VNNI_INNER void lines_vnni_tile(const uint8_t* in, int n_in, const int8_t
         for (v = 0; v < vectors; v++) {
             const __m256i weight = _mm256_load_si256((const __m256i*)(w + 32 * v));
 #pragma GCC unroll 3
-            for (i = 0; i < cells; i++)     /* as an instruction: for the intrinsic GCC moves each sum to and fro */
-                __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum[i][v]) : "x"(value[i]), "x"(weight));
+            for (i = 0; i < cells; i++)
+                LINES_DOT_AVX(sum[i][v], value[i], weight);
         }
     }
 #pragma GCC unroll 4
