@@ -174,12 +174,15 @@ def speed(config: EngineConfig) -> str:
     return f"{text}; {_eight_bit()}"
 
 
+_VECTORS = {"avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512"}
+"""Paths of line nets that run on vectors, as people know them."""
+
+
 def _vectors(net: LineNet) -> str:
     """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
     if net.path == "plain":
         return "the net runs without AVX2, fifteen times slower than with it"
-    names = {"avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512"}
-    return f"the net runs on {names[net.path]}, in {net.bits} bits"
+    return f"the net runs on {_VECTORS[net.path]}, in {net.bits} bits"
 
 
 def _eight_bit() -> str:

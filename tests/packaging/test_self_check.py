@@ -10,6 +10,7 @@ import pytest
 
 from engine.commands import selfcheck
 from engine.config import EngineConfig
+from engine.evaluator._lines import PATHS
 from tests.protocol.process import REPOSITORY
 
 NAMES = ["kernel", "net", "speed", "clock", "move", "memory"]
@@ -76,3 +77,7 @@ def test_memory_that_the_system_refuses_is_bad() -> None:
         selfcheck.memory(EngineConfig(memory_bytes=1 << 62))
     with pytest.raises(Exception, match="before it thinks"):
         selfcheck.memory(EngineConfig(memory_bytes=1 << 20))
+
+
+def test_every_path_of_line_nets_has_a_name() -> None:
+    assert tuple(selfcheck._VECTORS) == PATHS[1:]
