@@ -57,8 +57,8 @@ class SearchParams:
     """The same at the root, where width matters more (tuned: with the one above; nothing seen within
     -0.1 to 0.6 in 9,726 games)."""
     policy_temperature: float = 1.6
-    """Divides the net's logits; above 1 flattens the priors (tuned: with `rival_visits` and `value_spread` +15
-    Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, training/record/choice.md)."""
+    """Divides the net's logits; above 1 flattens the priors (tuned: with `rival_visits` and `value_spread`
+    +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, training/record/choice.md)."""
     minimax_share: float = 0.2
     """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
     (tuned: +47 Elo [0, +95] over 0 in 200 games, and 0.4 no better, training/RUNS.md)."""
@@ -93,7 +93,8 @@ class SearchParams:
     """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
     (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/choice.md)."""
     rival_visits: float = 0.15
-    """Share of the most visited move's visits that a better one must have (tuned: with `policy_temperature`)."""
+    """Share of the most visited move's visits that a better one must have (tuned: with
+    `policy_temperature`)."""
     value_spread: float = 1.0
     """Standard deviation of single evaluations, for that comparison (tuned: with `policy_temperature`; alone
     nothing seen within 0 to 1.4 in 9,726 games)."""
