@@ -6,6 +6,7 @@ import random
 import pytest
 
 from engine.config import EngineConfig
+from engine.search.params import SearchParams
 from training.measure import tuning
 from training.measure.match import MatchConfig
 from training.measure.tuning import JOURNAL, Setting, TuningConfig, TuningError, limits_of, read_space, tune
@@ -35,7 +36,7 @@ def test_a_setting_knows_its_range():
 def test_a_space_begins_with_the_defaults_of_the_brain(tmp_path):
     more = '"clock.moves_to_go" = { low = 5, high = 40 }\n"overhead_ms" = { low = 1, high = 90 }\n'
     found = {s.name: s for s in read_space(space(tmp_path, ROOT_SPACE + more))}
-    assert found["search.policy_temperature"].start == 1.6 and found["search.c_puct"].log
+    assert found["search.policy_temperature"].start == SearchParams().policy_temperature and found["search.c_puct"].log
     assert found["clock.moves_to_go"].start == EngineConfig().clock_params().moves_to_go
     assert found["overhead_ms"].whole and not found["clock.moves_to_go"].whole
 
