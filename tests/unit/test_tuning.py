@@ -36,7 +36,8 @@ def test_a_setting_knows_its_range():
 def test_a_space_begins_with_the_defaults_of_the_brain(tmp_path):
     more = '"clock.moves_to_go" = { low = 5, high = 40 }\n"overhead_ms" = { low = 1, high = 90 }\n'
     found = {s.name: s for s in read_space(space(tmp_path, ROOT_SPACE + more))}
-    assert found["search.policy_temperature"].start == SearchParams().policy_temperature and found["search.c_puct"].log
+    assert found["search.policy_temperature"].start == SearchParams().policy_temperature
+    assert found["search.c_puct"].log
     assert found["clock.moves_to_go"].start == EngineConfig().clock_params().moves_to_go
     assert found["overhead_ms"].whole and not found["clock.moves_to_go"].whole
 
