@@ -54,11 +54,12 @@ class SearchParams:
     """How much worse than its node an unvisited move is taken to be (tuned: 0 -30 Elo [-59, +6], 0.6 -88
     [-144, -38], 5,726 games, training/record/choice.md)."""
     fpu_reduction_root: float = 0.1
-    """The same at the root, where width matters more (tuned: with the one above; nothing seen within
-    -0.1 to 0.6 in 9,726 games)."""
+    """The same at the root, where width matters more (tuned: 0.2 -7 Elo [-15, +1] in 2,000 games; nothing
+    seen within -0.1 to 0.6 in a survey of 9,726, training/record/choice.md)."""
     policy_temperature: float = 1.6
     """Divides the net's logits; above 1 flattens the priors (tuned: with `rival_visits` and `value_spread`
-    +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, training/record/choice.md)."""
+    +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, +23 [+7, +40] in 1,000 at equal time,
+    training/record/choice.md)."""
     minimax_share: float = 0.2
     """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
     (tuned: +47 Elo [0, +95] over 0 in 200 games, and 0.4 no better, training/RUNS.md)."""
