@@ -75,7 +75,8 @@ class SearchParams:
     numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
     leaf_defences: bool = True
     """Whether a new leaf whose opponent threatens to win by fours keeps only the moves that may stop him
-    (tuned: +19 Elo [+4, +33] over False in 1,000 games, training/record/zero10.md)."""
+    (tuned: +19 Elo [+4, +33] over False in 1,000 games, training/record/zero10.md; +10 [-4, +24] in 1,000 at
+    equal time, training/record/choice.md)."""
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
