@@ -23,10 +23,11 @@ from training.data.window import Batch, Window
 from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
+from training.learn.optimizer import kind_of, make_optimizer
 from training.learn.teacher import Teacher, find_teacher
 from training.net import trunk
 from training.net.grow import grow
-from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups
+from training.net.network import Network, choose_device, computes_in_bf16
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import from_mapping, to_mapping
 
@@ -84,9 +85,7 @@ class Learner:
             self.model = Network(config.net)
         self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
-        self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, config.weight_decay), lr=config.lr, betas=(0.9, 0.99), fused=True
-        )
+        self.optimizer = make_optimizer(config.optimizer, self.model, config.lr, config.weight_decay)
         self.window = Window(config, report)
         self.batches = self.samples = self.spent = 0
         self.progress: float | None = None
@@ -349,7 +348,10 @@ class Learner:
         with _plain_errors(path):
             self.model.load_state_dict(state["model"])
             self.averaged.load_state_dict(state["averaged"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            if kind_of(state["optimizer"]) == self.config.optimizer:
+                self.optimizer.load_state_dict(state["optimizer"])
+            else:
+                self._report(f"{path}: written with another optimizer; {self.config.optimizer} begins anew")
             self.batches, self.samples = int(state["batches"]), int(state["samples"])
             self.spent = int(state.get("spent", self.samples))
             self.progress = None if state["progress"] is None else float(state["progress"])

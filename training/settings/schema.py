@@ -99,6 +99,12 @@ class LearnerConfig:
         2e-3, "peak learning rate of AdamW; a line net bears four times as much", _LEARNER, "a step",
         "tuned: prototype, a tower of 2x32",
     )  # fmt: skip
+    optimizer: str = setting(
+        "adamw",
+        "`adamw`, or `muon`: Muon for the matrices inside the net and AdamW for the rest, which learns more "
+        "from as many samples where a net begins from nothing",
+        _LEARNER,
+    )  # fmt: skip
     schedule: str = setting(
         "cosine",
         "`constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the published "
@@ -173,6 +179,8 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         if self.schedule not in ("constant", "cosine", "step", "kl"):
             raise ConfigError(f"schedule must be constant, cosine, step or kl, not {self.schedule!r}")
+        if self.optimizer not in ("adamw", "muon"):
+            raise ConfigError(f"optimizer must be adamw or muon, not {self.optimizer!r}")
         if not 0 < self.lr < math.inf:
             raise ConfigError(f"lr must be a number above 0, not {self.lr}")
         if self.keep_checkpoints < 1:
