@@ -19,13 +19,13 @@ KINDS = ("adamw", "muon")
 _BETAS = (0.9, 0.99)
 
 
-def matrices(net: Network) -> list[nn.Parameter]:
+def matrices(net: Network) -> list[Tensor]:
     """Return the weights that multiply features by a matrix and make features.
 
     Not those that read planes or digits, that act on each channel alone, or behind which there are moves or
     results: these are AdamW's.
     """
-    found = [net.value_in.weight, net.value_hidden.weight]
+    found: list[Tensor] = [net.value_in.weight, net.value_hidden.weight]
     if isinstance(net.stem, LineStem):
         found += [net.stem.side_out.weight, net.stem.middle.weight, net.stem.out.weight]
     for block in net.residual:
@@ -85,7 +85,7 @@ class MuonAndAdamW:
         for view, p in zip(self._views, self._matrices, strict=True):
             view.grad = None if p.grad is None else _as_matrix(p.grad, p)
         self.adamw.step()
-        self.muon.step()
+        self.muon.step()  # type: ignore[no-untyped-call]
 
     def state_dict(self) -> dict[str, Any]:
         """Return what both keep."""
