@@ -79,9 +79,11 @@ def test_every_tensor_of_a_batch_is_on_the_device_of_the_net(tmp_path, schedule)
     assert (learner._probe is not None) is (schedule == "kl")
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "kl"])
-def test_resuming_is_the_same_as_never_stopping(tmp_path, schedule):
-    config = replace(CONFIG, schedule=schedule, kl_every=4)
+@pytest.mark.parametrize(
+    ("schedule", "optimizer"), [("cosine", "adamw"), ("kl", "adamw"), ("cosine", "muon")]
+)
+def test_resuming_is_the_same_as_never_stopping(tmp_path, schedule, optimizer):
+    config = replace(CONFIG, schedule=schedule, kl_every=4, optimizer=optimizer)
     straight = learner_at(tmp_path / "one", config)
     straight.step(13)
     broken = learner_at(tmp_path / "two", config)

@@ -96,13 +96,13 @@ class LearnerConfig:
     loss: LossConfig = field(default_factory=LossConfig)
     batch: int = setting(256, "in a batch", _LEARNER, "positions")
     lr: float = setting(
-        2e-3, "peak learning rate of AdamW; a line net bears four times as much", _LEARNER, "a step",
+        2e-3, "peak learning rate; a line net bears four times as much", _LEARNER, "a step",
         "tuned: prototype, a tower of 2x32",
     )  # fmt: skip
     optimizer: str = setting(
         "adamw",
-        "`adamw`, or `muon`: Muon for the matrices inside the net and AdamW for the rest, which learns more "
-        "from as many samples where a net begins from nothing",
+        "`adamw`, or `muon`: Muon for the matrices inside the net and AdamW for the rest, at the same rate; "
+        "from nothing it learned better values from as many samples, and as good a policy",
         _LEARNER,
     )  # fmt: skip
     schedule: str = setting(
