@@ -16,7 +16,8 @@ from training.crew.bench import learner_speed
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import write_shard
 from training.learn import checkpoint
-from training.learn.learner import Learner, SpoiltError, load_averaged
+from training.learn.averaged import load_averaged
+from training.learn.learner import Learner, SpoiltError
 from training.selfplay import parse_share
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import ConfigError

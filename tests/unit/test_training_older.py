@@ -9,7 +9,8 @@ from engine.encoding import FEATURE_VERSION, N_PLANES, PLANES_OF
 from tests.unit.test_training_learner import CONFIG, NET, learner_at
 from tests.unit.training_games import random_planes
 from training.learn import checkpoint
-from training.learn.learner import Learner, load_averaged
+from training.learn.averaged import load_averaged
+from training.learn.learner import Learner
 
 
 @pytest.mark.parametrize("kind", ["tower", "lines"])

@@ -87,6 +87,26 @@ class Chunk:
         return self.points[part], self.weights[part]
 
 
+def sampling_weights(
+    full: npt.NDArray[np.bool_],
+    surprise: npt.NDArray[np.float32],
+    by_rule: npt.NDArray[np.float64],
+    config: LearnerConfig,
+) -> npt.NDArray[np.float64]:
+    """Return how often to draw each of `S` positions of one size, relative to each other; float64 [S].
+
+    Args:
+        full: bool [S], those with a policy target.
+        surprise: [S] KL(target || prior), nats.
+        by_rule: [S] weights of their rules.
+        config: sampling settings.
+    """
+    mean = max(float(surprise[full].mean()) if full.any() else 1.0, 1e-3)
+    weight = (1 - config.surprise) + config.surprise * np.minimum(surprise / mean, _LARGEST_WEIGHT)
+    weighed: npt.NDArray[np.float64] = np.where(full, weight, config.fast_weight) * by_rule
+    return weighed
+
+
 @dataclass(slots=True)
 class _SizeWindow:
     """Chunks of one size, oldest first, and the sampling weights of their positions."""
@@ -174,12 +194,12 @@ class Window:
     def _reweigh(self) -> None:
         c, rules = self._config, self._config.rule_weights()
         for window in self._sizes.values():
-            full = np.concatenate([chunk.has_policy for chunk in window.chunks])
-            surprise = np.concatenate([chunk.surprise for chunk in window.chunks])
-            mean = max(float(surprise[full].mean()) if full.any() else 1.0, 1e-3)
-            weight = (1 - c.surprise) + c.surprise * np.minimum(surprise / mean, _LARGEST_WEIGHT)
-            weight = np.where(full, weight, c.fast_weight)
-            weight = weight * np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks])
+            weight = sampling_weights(
+                np.concatenate([chunk.has_policy for chunk in window.chunks]),
+                np.concatenate([chunk.surprise for chunk in window.chunks]),
+                np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks]),
+                c,
+            )
             window.cumulative = np.cumsum(weight, dtype=np.float64)
             window.starts = np.cumsum([0] + [len(chunk) for chunk in window.chunks])
         # Records stay until their turn comes to go. The collector of garbage, which took a twentieth of the

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.encoding import FEATURE_VERSION, PLANES_OF, widen_weights
+from engine.encoding import FEATURE_VERSION
 from training.data.window import Batch, Window
 from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
+from training.learn.averaged import check_features, load_averaged, plain_errors
 from training.learn.optimizer import kind_of, make_optimizer
+from training.learn.resident import Drawn, Resident
 from training.learn.teacher import Teacher, find_teacher
 from training.net import trunk
 from training.net.grow import grow
@@ -61,9 +63,10 @@ class Learner:
         run_dir: holds `records` and `checkpoints`; both are made when missing.
         device: `auto`, `cpu` or `cuda`.
         report: gets a line for anything that was skipped or repaired.
+        positions: folder of encoded positions to learn from in place of `records`.
 
     Raises:
-        ValueError: a GPU was asked for by name and there is none.
+        ValueError: a GPU was asked for by name and there is none, or what `positions` holds is of no use.
         checkpoint.CheckpointError: the teacher is missing, damaged, or made for other planes.
     """
 
@@ -73,6 +76,7 @@ class Learner:
         run_dir: Path | str,
         device: str = "auto",
         report: Callable[[str], None] = print,
+        positions: Path | None = None,
     ) -> None:
         self.config = config
         self.run_dir = Path(run_dir)
@@ -86,7 +90,9 @@ class Learner:
         self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
         self.optimizer = make_optimizer(config.optimizer, self.model, config.lr, config.weight_decay)
-        self.window = Window(config, report)
+        self.window: Window | Resident = (
+            Resident(positions, config, self.device) if positions else Window(config, report)
+        )
         self.batches = self.samples = self.spent = 0
         self.progress: float | None = None
         self._report = report
@@ -189,9 +195,11 @@ class Learner:
         return torch.autocast(self.device.type, torch.bfloat16)
 
     def _tensor(self, array: Any) -> Tensor:
+        if isinstance(array, Tensor):
+            return array
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
-    def _batch(self, batch: Batch) -> dict[str, Tensor]:
+    def _batch(self, batch: Batch | Drawn) -> dict[str, Tensor]:
         c = self.config
         planes = self._tensor(batch.planes)
         if not self._fused:  # its passes take planes as they are
@@ -209,7 +217,9 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             heads = self.model(planes)
-        taught = self._teacher.judge(planes) if self._teacher else None
+        taught = batch.taught if isinstance(batch, Drawn) else None
+        if self._teacher:
+            taught = self._teacher.judge(planes)
         loss, parts = losses.compute(heads, planes, targets, c.loss, taught, c.teacher_share)
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise SpoiltError(self._spoilt(loss.item()))
@@ -338,14 +348,14 @@ class Learner:
         if found is None:
             return False
         path, state = found
-        _check_features(path, state, (FEATURE_VERSION,))
-        with _plain_errors(path):
+        check_features(path, state, (FEATURE_VERSION,))
+        with plain_errors(path):
             there = from_mapping(NetConfig, state["config"]["net"])  # older checkpoints have fewer settings
         if there != self.config.net:
             raise checkpoint.CheckpointError(
                 f"{path}: holds a net {to_mapping(there)}, the settings ask for {to_mapping(self.config.net)}"
             )
-        with _plain_errors(path):
+        with plain_errors(path):
             self.model.load_state_dict(state["model"])
             self.averaged.load_state_dict(state["averaged"])
             if kind_of(state["optimizer"]) == self.config.optimizer:
@@ -361,39 +371,3 @@ class Learner:
             self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)
             self.window.restore(state["window"], self.records_dir)
         return True
-
-
-@contextlib.contextmanager
-def _plain_errors(path: Path) -> Iterator[None]:
-    """Turn what wrong contents of a checkpoint raise into one kind of error that names the file."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RuntimeError) as error:
-        raise checkpoint.CheckpointError(f"{path}: contents damaged ({error})") from error
-
-
-def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
-    """Return the averaged net of a checkpoint, on the CPU, and the checkpoint's whole state.
-
-    Raises:
-        checkpoint.CheckpointError: damaged, or made for other planes.
-    """
-    state = checkpoint.read_checkpoint(path)
-    version = _check_features(path, state, PLANES_OF)
-    with _plain_errors(path):
-        model = Network(from_mapping(NetConfig, state["config"]["net"]))
-        weights = dict(state["averaged"])
-        if version != FEATURE_VERSION:
-            name = "stem.planes.weight" if "stem.planes.weight" in weights else "stem.weight"
-            weights[name] = torch.from_numpy(widen_weights(weights[name].numpy(), version, axis=1))
-        model.load_state_dict(weights)
-    return model.eval(), state
-
-
-def _check_features(path: Path, state: dict[str, Any], readable: Collection[int]) -> int:
-    found = state.get("feature_version")
-    if isinstance(found, bool) or not isinstance(found, int) or found not in readable:
-        raise checkpoint.CheckpointError(
-            f"{path}: made for feature version {found}, this program has {FEATURE_VERSION}"
-        )
-    return found

@@ -54,13 +54,23 @@ class NormConv(nn.Module):
         scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
         return self.conv.weight * scale[:, None, None, None], self.norm.bias - mean * scale
 
+    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        groups = self.conv.groups
+        if groups > 1 and x.is_cuda:  # as one full matrix, mostly zeros: what a GPU multiplies fastest
+            weight, groups = whole(weight), 1
+        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=groups)
+
     def forward(self, x: Tensor) -> Tensor:
         if self.norm.training or not torch.is_grad_enabled():
-            normalised: Tensor = self.norm(self.conv(x))
+            normalised: Tensor = self.norm(self._convolve(x, self.conv.weight, None))
             return normalised
         # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
-        weight, bias = self.folded()
-        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=self.conv.groups)
+        return self._convolve(x, *self.folded())
+
+
+def whole(weight: Tensor) -> Tensor:
+    """Return depthwise weights [D, 1, K, K] as those of a full convolution, [D, D, K, K]."""
+    return torch.diag_embed(weight[:, 0].permute(1, 2, 0)).permute(2, 3, 0, 1)
 
 
 def pool(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -172,6 +182,8 @@ class Network(nn.Module):
             wdl = self.value_out(F.relu(self.value_hidden(pooled)))
             return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
         x = F.relu(self.stem(planes))
+        if x.is_cuda and torch.is_autocast_enabled("cuda"):
+            x = x.to(torch.get_autocast_dtype("cuda"))  # what a normalised sum of lines is not by itself
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask

@@ -1,0 +1,229 @@
+"""Encoded positions against the window's, a learner on them, labels of a teacher, what is refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.unit.training_games import random_game, random_planes
+from training.data.encoded import encode, encode_games, read_part, read_sizes
+from training.data.shards import write_shard
+from training.data.window import Chunk, assemble
+from training.learn import checkpoint
+from training.learn.learner import Learner
+from training.learn.resident import Resident, write_labels
+from training.net.line_stem import LineStem
+from training.net.network import Heads, whole
+from training.offline import main
+from training.settings.schema import LearnerConfig, NetConfig
+
+NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
+CONFIG = LearnerConfig(
+    net=NET, batch=16, schedule="constant", lr=4e-3, warmup=1, bf16=False, seed=3, fast_weight=0.5
+)
+BOUNDED = (14, 15, 22)  # planes of points that a bounded solver names
+SMALL = [
+    *("--set", "learner.net.blocks=1", "--set", "learner.net.channels=16", "--set", "learner.batch=8"),
+    *("--set", "learner.net.policy_channels=16", "--set", "learner.bf16=false", "--device", "cpu"),
+]
+
+
+@pytest.fixture(scope="module")
+def games():
+    return [random_game(i, (9, 7)[i % 2], rule=(0, 1, 4)[i % 3]) for i in range(12)]
+
+
+@pytest.fixture
+def folder(games, tmp_path) -> Path:
+    """Encoded positions of two shards."""
+    (tmp_path / "records").mkdir()
+    write_shard(tmp_path / "records" / "a.shard", games[:7])
+    write_shard(tmp_path / "records" / "b.shard", games[7:])
+    assert encode([tmp_path / "records"], tmp_path / "set", 1) == sum(g.positions for g in games)
+    return tmp_path / "set"
+
+
+def test_encoded_positions_are_those_of_the_window(games, folder):
+    count, sizes = read_sizes(folder)
+    assert count == 12 and set(sizes) == {(9, 9), (7, 7)}
+    for size, n in sizes.items():
+        chunk = Chunk([g for g in games if (g.width, g.height) == size])
+        batch = assemble([(chunk, i) for i in range(n)], size, np.zeros(n, np.int64))
+        part = read_part(folder, size, n)
+        bits = np.unpackbits(part.planes, axis=1)[:, : batch.planes[0].size]
+        assert (bits.reshape(batch.planes.shape) == batch.planes).all()
+        for name in ("policy", "reply"):
+            target = getattr(part, name).astype(np.float32)
+            target /= np.maximum(target.sum(axis=1, keepdims=True), 1)
+            np.testing.assert_allclose(target, getattr(batch, name), atol=3e-3)
+        assert (part.result == batch.z.argmax(axis=1)).all()
+        assert np.abs(part.root / 255 - batch.root_wdl).max() <= 0.003
+        assert (part.rule == batch.rules).all()
+        np.testing.assert_allclose(part.surprise, chunk.surprise, rtol=1e-3)
+
+
+def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
+    resident = Resident(folder, CONFIG, torch.device("cpu"))
+    group = next(g for g in resident._sizes if g.size == (9, 9))
+    chunk = Chunk([g for g in games if g.width == 9])
+    for symmetry in range(8):
+        ends = group._cumulative / group._cumulative[-1]
+        places = np.stack([ends.numpy() - 1e-9, np.full(group.count, (symmetry + 0.5) / 8)])
+        drawn = group.draw(places)
+        there = np.full(group.count, symmetry)
+        turned = assemble([(chunk, i) for i in range(group.count)], (9, 9), there)
+        sure = [c for c in range(turned.planes.shape[1]) if c not in BOUNDED]
+        assert (drawn.planes.numpy()[:, sure] == turned.planes[:, sure]).all()
+        np.testing.assert_allclose(drawn.policy.numpy(), turned.policy, atol=3e-3)
+        np.testing.assert_allclose(drawn.reply.numpy(), turned.reply, atol=3e-3)
+        np.testing.assert_array_equal(drawn.z.numpy(), turned.z)
+        np.testing.assert_allclose(drawn.root_wdl.numpy(), turned.root_wdl, atol=5e-3)
+
+
+def test_weights_decide_what_is_drawn(folder):
+    only_policies = Resident(folder, replace(CONFIG, fast_weight=0.0), torch.device("cpu"))
+    both = Resident(folder, replace(CONFIG, fast_weight=5.0), torch.device("cpu"))
+    shares = []
+    for resident in (only_policies, both):
+        drawn = list(resident.draws(np.random.default_rng(1), 64, 20))
+        assert {d.planes.shape[2] for d in drawn} == {7, 9}
+        shares.append(torch.cat([d.policy.any(1) for d in drawn]).float().mean().item())
+    assert shares[0] == 1.0 and 0.2 < shares[1] < 0.6
+
+
+def test_a_learner_learns_from_them_and_goes_on(folder, tmp_path):
+    config = replace(CONFIG, lr=0.02)
+    once = Learner(config, tmp_path / "once", "cpu", positions=folder)
+    first = once.step(20)["policy"]
+    last = once.step(100)["policy"]
+    assert once.step(20)["policy"] < last < first
+    twice = Learner(config, tmp_path / "twice", "cpu", positions=folder)
+    twice.step(20)
+    twice.save()
+    again = Learner(config, tmp_path / "twice", "cpu", positions=folder)
+    assert again.load() and again.batches == 20
+    again.step(120)
+    for name, value in once.model.state_dict().items():
+        assert torch.equal(value, again.model.state_dict()[name]), name
+
+
+def test_labels_come_back_turned_like_the_position(folder):
+    plain = Resident(folder, CONFIG, torch.device("cpu"))
+    assert not plain.taught
+    generator = torch.Generator().manual_seed(1)
+    said: dict = {}
+    for size, planes in plain.positions(32):
+        stones = planes[:, 1].flatten(1)  # so that turned labels can be told by turned planes
+        noise = torch.rand(len(planes), 3, generator=generator)
+        logs = torch.where(stones > 0, -1.0, -40.0)
+        said.setdefault(size, []).append(Heads(logs, logs / 2, logs / 4, torch.log_softmax(noise, 1)))
+    for size, heads in said.items():
+        write_labels(folder, size, heads)
+    labelled = Resident(folder, CONFIG, torch.device("cpu"))
+    assert labelled.taught
+    for drawn in labelled.draws(np.random.default_rng(2), 64, 6):
+        stones = drawn.planes[:, 1].flatten(1) > 0
+        assert torch.equal(drawn.taught.policy, torch.where(stones, -1.0, -255 / 16))
+        assert torch.equal(drawn.taught.soft, torch.where(stones, -0.5, -255 / 16))
+        assert torch.equal(drawn.taught.reply, torch.where(stones, -0.25, -10.0))
+        np.testing.assert_allclose(drawn.taught.wdl.exp().sum(1), 1, atol=2e-3)
+    assert not Resident(folder, CONFIG, torch.device("cpu"), labels=False).taught
+
+
+def test_teacher_and_student_by_command(folder, tmp_path, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL]
+    assert main([*learn, "--run-dir", str(tmp_path / "t"), "--minutes", "0.02", "--no-export"]) == 0
+    label = ["label", "--positions", str(folder), "--teacher", str(tmp_path / "t"), "--device", "cpu"]
+    assert main(label) == 0
+    student = [*learn, "--run-dir", str(tmp_path / "s"), "--minutes", "0.02"]
+    student += ["--set", "learner.net.kind=lines"]
+    assert main(student) == 0
+    assert (tmp_path / "s" / "nets" / "s.fp32.onnx").exists()
+    lines = [json.loads(line) for line in (tmp_path / "s" / "log.jsonl").read_text().splitlines()]
+    assert lines[-1]["progress"] == 1.0 and "teacher_kl" in lines[-1]
+    assert "labelled by" in capsys.readouterr().out
+    batches = checkpoint.newest_good(tmp_path / "s" / "checkpoints", print)[1]["batches"]
+    assert main(student) == 0  # over: nothing more is learned
+    assert checkpoint.newest_good(tmp_path / "s" / "checkpoints", print)[1]["batches"] == batches
+
+
+def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
+    timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    assert main([*learn, "--minutes", "5"]) == 0
+    assert "stopped" in capsys.readouterr().out
+    state = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)[1]
+    assert 0 < state["progress"] < 0.1
+    timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    assert main([*learn, "--minutes", "5"]) == 0
+    assert "continuing at batch" in capsys.readouterr().out
+    after = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)[1]
+    assert after["batches"] > state["batches"] and after["progress"] > state["progress"]
+
+
+def test_what_is_refused(folder, tmp_path, capsys):
+    def fails(*arguments: object) -> str:
+        assert main([str(a) for a in arguments]) in (1, 2)
+        return capsys.readouterr().err
+
+    records, run = tmp_path / "records", tmp_path / "run"
+    assert "already" in fails("encode", "--records", records, "--positions", folder)
+    assert "no positions" in fails("encode", "--records", tmp_path / "none", "--positions", tmp_path / "new")
+    assert "--processes" in fails(
+        "encode", "--records", records, "--positions", tmp_path / "new", "--processes", -1
+    )
+    learn = ("learn", "--run-dir", run, *SMALL)
+    assert "above 0" in fails(*learn, "--positions", folder, "--minutes", 0)
+    assert "no encoded positions" in fails(*learn, "--positions", tmp_path / "none", "--minutes", 1)
+    assert "neither a checkpoint" in fails("label", "--positions", folder, "--teacher", tmp_path / "none")
+    array = folder / "9x9.policy.npy"
+    whole_file = array.read_bytes()
+    array.write_bytes(whole_file[: len(whole_file) // 2])
+    assert "9x9.policy.npy" in fails(*learn, "--positions", folder, "--minutes", 1)
+    np.save(array, np.zeros((3, 81), np.uint8))
+    assert "expected uint8" in fails(*learn, "--positions", folder, "--minutes", 1)
+    array.write_bytes(whole_file)
+    table = json.loads((folder / "set.json").read_text())
+    for wrong in ({"feature_version": 1}, {"sizes": [[9, 9]]}, {"sizes": [[99, 9, 3]]}, {"games": "x"}):
+        (folder / "set.json").write_text(json.dumps(table | wrong))
+        assert "encode the records again" in fails(*learn, "--positions", folder, "--minutes", 1)
+    assert not (run / "checkpoints").exists()
+
+
+def test_a_damaged_shard_is_left_out(games, tmp_path):
+    (tmp_path / "records").mkdir()
+    write_shard(tmp_path / "records" / "a.shard", games)
+    (tmp_path / "records" / "b.shard").write_bytes(b"TNGSHARD but nothing else")
+    said: list[str] = []
+    assert encode([tmp_path / "records"], tmp_path / "set", 1, said.append) == sum(g.positions for g in games)
+    assert len(said) == 1 and "b.shard" in said[0]
+    assert encode_games([]) == {}
+
+
+@pytest.mark.parametrize("size", [(9, 9), (15, 15), (7, 12), (12, 7)])
+def test_lines_by_product_and_the_whole_table(size):
+    torch.manual_seed(1)
+    stem = LineStem(16, 32)
+    planes = torch.from_numpy(random_planes(3, 10, *size)).contiguous(memory_format=torch.channels_last)
+    rows = stem.rows_by_product(planes)
+    assert torch.equal(rows, stem.rows(planes))
+    table, place = stem.table_of(planes)
+    torch.testing.assert_close(stem.whole_table()[rows].sum(3), table[place].sum(3), rtol=1e-5, atol=1e-5)
+
+
+def test_a_depthwise_convolution_as_a_whole_one():
+    torch.manual_seed(1)
+    x, weight = torch.randn(2, 8, 9, 9), torch.randn(8, 1, 3, 3)
+    torch.testing.assert_close(
+        F.conv2d(x, whole(weight), padding=1), F.conv2d(x, weight, padding=1, groups=8), rtol=1e-5, atol=1e-5
+    )

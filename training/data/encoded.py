@@ -1,0 +1,217 @@
+"""Games as encoded positions in arrays: learned from again and again, they are encoded once.
+
+A learner on a GPU takes more positions in a second than a core encodes in that time. So all cores encode
+first, and what they make, a kilobyte a position, lies on the device while it learns; see
+`training.learn.resident`.
+
+A folder holds for each board size `15x15.planes.npy` and so on, and at last `set.json`, which says that all
+is there. Shapes: `N` positions of a size, `C` planes, `A` = width * height.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.encoding import FEATURE_VERSION, N_PLANES
+from training.data.records import SelfPlayRecord
+from training.data.shards import RecordError, list_shards, read_shards
+from training.data.window import Chunk, Size, assemble
+from training.files.atomic import replacing, write_atomically
+from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
+
+_TABLE = "set.json"
+_FORMAT = 1
+_SLAB = 2048  # positions that are dense at a time
+_SIDES = (5, 22)  # protocol: cells of the boards there are
+
+COLUMNS = {
+    "planes": np.uint8, "policy": np.uint8, "reply": np.uint8, "result": np.uint8, "root": np.uint8,
+    "surprise": np.float16, "rule": np.uint8,
+}  # fmt: skip
+"""Arrays of a size and their types; see `Part`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Positions of one board size.
+
+    Attributes:
+        planes: uint8 [N, ceil(C A / 8)], a bit for each cell of each plane.
+        policy, reply: uint8 [N, A] targets relative to the largest one x 255; rows of 0 where there is none.
+        result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
+        root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven.
+        surprise: float16 [N] KL(target || prior), nats.
+        rule: uint8 [N].
+    """
+
+    planes: npt.NDArray[np.uint8]
+    policy: npt.NDArray[np.uint8]
+    reply: npt.NDArray[np.uint8]
+    result: npt.NDArray[np.uint8]
+    root: npt.NDArray[np.uint8]
+    surprise: npt.NDArray[np.float16]
+    rule: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.result)
+
+
+def _relative(target: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+    largest = target.max(axis=1, keepdims=True)
+    scaled: npt.NDArray[np.uint8] = np.rint(target * (255 / np.maximum(largest, 1e-9))).astype(np.uint8)
+    return scaled
+
+
+def _slabs(chunk: Chunk, size: Size) -> Iterator[Part]:
+    for start in range(0, len(chunk), _SLAB):
+        rows = range(start, min(start + _SLAB, len(chunk)))
+        batch = assemble([(chunk, row) for row in rows], size, np.zeros(len(rows), np.int64))
+        yield Part(
+            planes=np.packbits(batch.planes.reshape(len(rows), -1) > 0, axis=1),
+            policy=_relative(batch.policy),
+            reply=_relative(batch.reply),
+            result=batch.z.argmax(axis=1).astype(np.uint8),
+            root=np.rint(batch.root_wdl * 255).astype(np.uint8),
+            surprise=chunk.surprise[rows.start : rows.stop].astype(np.float16),
+            rule=batch.rules.astype(np.uint8),
+        )
+
+
+def join(parts: Sequence[Part]) -> Part:
+    """Return the positions of parts of one size, one behind the other."""
+    return Part(*(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS))
+
+
+def encode_games(games: Sequence[SelfPlayRecord]) -> dict[Size, Part]:
+    """Return the positions of games, for each board size in the order of the games."""
+    by_size: dict[Size, list[SelfPlayRecord]] = {}
+    for game in games:
+        if game.positions:
+            by_size.setdefault((game.width, game.height), []).append(game)
+    return {size: join(list(_slabs(Chunk(group), size))) for size, group in sorted(by_size.items())}
+
+
+def _encode_shard(path: Path) -> tuple[str, int, dict[Size, Part]]:
+    """Return what is wrong with a shard or "", its games and its positions."""
+    errors: list[RecordError] = []
+    for _, games in read_shards([path], errors.append):
+        return "", len(games), encode_games(games)
+    return str(errors[0]), 0, {}
+
+
+def encode(
+    records: Sequence[Path], folder: Path, processes: int, report: Callable[[str], None] = print
+) -> int:
+    """Encode all shards of folders; return the number of positions.
+
+    Args:
+        records: folders of shards.
+        folder: of the arrays, made when missing; there must be no encoded positions in it yet.
+        processes: that encode side by side.
+        report: gets a line for each shard that has to be skipped.
+
+    Raises:
+        ValueError: no positions there, or some in `folder` already.
+        OSError: disk full or no permission.
+    """
+    if (folder / _TABLE).exists():
+        raise ValueError(f"{folder} holds encoded positions already")
+    shards = [shard for source in records for shard in list_shards(source)]
+    parts: dict[Size, list[Part]] = {}
+    total = 0
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        for wrong, count, found in pool.imap(_encode_shard, shards):
+            total += count
+            if wrong:
+                report(f"skipped: {wrong}")
+            for size, part in found.items():
+                parts.setdefault(size, []).append(part)
+    if not parts:
+        raise ValueError(f"no positions in {', '.join(map(str, records))}")
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = []
+    for size, some in sorted(parts.items()):
+        whole = join(some)
+        for name in COLUMNS:
+            write_array(folder, size, name, getattr(whole, name))
+        sizes.append([*size, len(whole)])
+    table = {"format": _FORMAT, "feature_version": FEATURE_VERSION, "games": total, "sizes": sizes}
+    write_atomically(folder / _TABLE, json.dumps(table).encode())
+    return sum(n for _, _, n in sizes)
+
+
+def write_array(folder: Path, size: Size, name: str, array: npt.NDArray[np.generic]) -> None:
+    """Write one array of a size."""
+    with replacing(folder / f"{size[0]}x{size[1]}.{name}.npy") as path, open(path, "wb") as file:
+        np.save(file, array)
+
+
+def read_array(
+    folder: Path, size: Size, name: str, shape: tuple[int, ...], kind: npt.DTypeLike
+) -> npt.NDArray[np.generic]:
+    """Read one array of a size.
+
+    Raises:
+        ValueError: it is not there, damaged, or of another shape or type.
+    """
+    path = folder / f"{size[0]}x{size[1]}.{name}.npy"
+    try:
+        array: npt.NDArray[np.generic] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path}: cannot be read ({error})") from error
+    if array.shape != shape or array.dtype != kind:
+        wanted = f"{np.dtype(kind)} {list(shape)}"
+        raise ValueError(f"{path}: {array.dtype} {list(array.shape)}, expected {wanted}")
+    return array
+
+
+def read_sizes(folder: Path) -> tuple[int, dict[Size, int]]:
+    """Return the number of games behind a folder of encoded positions, and its positions by size.
+
+    Raises:
+        ValueError: there are none, or they are damaged or of another version.
+    """
+    path = folder / _TABLE
+    try:
+        table = read_table(path)
+        if (found := (table["format"], table["feature_version"])) != (_FORMAT, FEATURE_VERSION):
+            raise ValueError(f"format and feature version {found}, expected {(_FORMAT, FEATURE_VERSION)}")
+        if not is_count(table["games"]) or not isinstance(table["sizes"], list):
+            raise ValueError("no games or sizes")
+        sizes: dict[Size, int] = {}
+        for row in table["sizes"]:
+            if not is_list_of(row, is_count) or len(row) != 3:
+                raise ValueError("a size is three numbers")
+            width, height, count = row
+            if not all(_SIDES[0] <= side <= _SIDES[1] for side in (width, height)) or not count:
+                raise ValueError("a size out of range")
+            sizes[width, height] = count
+    except FileNotFoundError:
+        raise ValueError(f"{folder} holds no encoded positions, or not all of them") from None
+    except (ForeignFileError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}; encode the records again") from error
+    return int(table["games"]), sizes
+
+
+def read_part(folder: Path, size: Size, count: int) -> Part:
+    """Read the positions of one size.
+
+    Raises:
+        ValueError: one array is not there, damaged, or of another shape or type.
+    """
+    area = size[0] * size[1]
+    shapes: dict[str, tuple[int, ...]] = {
+        "planes": (count, math.ceil(N_PLANES * area / 8)), "policy": (count, area), "reply": (count, area),
+        "root": (count, 3),
+    }  # fmt: skip
+    return Part(*(
+        read_array(folder, size, name, shapes.get(name, (count,)), kind) for name, kind in COLUMNS.items()
+    ))  # type: ignore[arg-type]

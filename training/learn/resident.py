@@ -1,0 +1,232 @@
+"""Encoded positions that lie on the device of the learner, drawn and turned there.
+
+Turned planes are those of the turned board, but for points that a bounded solver names (planes 14, 15 and
+22): it finds one of several wins, and which one depends on the order in which it looks. In up to 15 % of
+positions such a plane of a turned board is not the turned one; both say what is true.
+
+Shapes: `B` batch, `N` positions of a size, `C` planes, `A` = width * height.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from engine.encoding import N_PLANES
+from engine.rules.geometry import symmetries, symmetry_permutation
+from training.data.encoded import Part, read_array, read_part, read_sizes, write_array
+from training.data.window import Batch, Size, sampling_weights
+from training.net.network import Heads
+from training.settings.schema import LearnerConfig
+
+_STEP = 1 / 16  # nats; eight bits reach 15.9, a chance of one in eight million
+LABELS = {
+    "taught-policy": np.uint8, "taught-soft": np.uint8, "taught-reply": np.uint8, "taught-wdl": np.float16,
+}  # fmt: skip
+"""Arrays of what a teacher says of a size: log policies in steps of -1/16 nat, and log win, draw, loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Positions of one size on the device, as `training.data.window.Batch`.
+
+    Attributes:
+        planes, policy, reply, z, root_wdl, rules: as there.
+        taught: log probabilities of a teacher's heads; None where there are no labels.
+    """
+
+    planes: Tensor
+    policy: Tensor
+    reply: Tensor
+    z: Tensor
+    root_wdl: Tensor
+    rules: Tensor
+    taught: Heads | None
+
+
+class _Size:
+    """Positions of one size on a device."""
+
+    def __init__(
+        self, size: Size, part: Part, labels: dict[str, npt.NDArray[Any]], weight: npt.NDArray[np.float64],
+        device: torch.device,
+    ) -> None:  # fmt: skip
+        self.size, self.device, self.count = size, device, len(part)
+        self.mass = float(weight.sum())
+        self._cumulative = torch.from_numpy(np.cumsum(weight)).to(device)
+        self._arrays = {
+            name: torch.from_numpy(np.ascontiguousarray(getattr(part, name))).to(device)
+            for name in ("planes", "policy", "reply", "result", "root", "rule")
+        }
+        self._labels = {name: torch.from_numpy(array).to(device) for name, array in labels.items()}
+        self.symmetries = len(symmetries(*size))
+        turns = np.stack([symmetry_permutation(*size, i) for i in range(self.symmetries)])
+        self._turns = torch.from_numpy(turns.astype(np.int64)).to(device)
+        self._shifts = torch.arange(7, -1, -1, dtype=torch.uint8, device=device)
+
+    def planes(self, at: Tensor, turn: Tensor | None = None) -> Tensor:
+        """Return float32 [B, C, H, W] of positions.
+
+        Args:
+            at: int64 [B] which.
+            turn: int64 [B, A] the cell that each one comes from; None: as they are.
+        """
+        width, height = self.size
+        bits = (self._arrays["planes"][at][:, :, None] >> self._shifts) & 1
+        flat = bits.flatten(1)[:, : N_PLANES * width * height].view(len(at), N_PLANES, -1)
+        if turn is not None:
+            flat = flat.gather(2, turn[:, None, :].expand(-1, N_PLANES, -1))
+        return flat.view(len(at), N_PLANES, height, width).float()
+
+    def draw(self, places: npt.NDArray[np.float64]) -> Drawn:
+        """Return the positions at places [2, B], 0 to 1, of the sampling weight and of all turns."""
+        chance = torch.from_numpy(places).to(self.device)
+        at = torch.searchsorted(self._cumulative, chance[0] * self._cumulative[-1], right=True)
+        at = at.clamp_max(self.count - 1)
+        turn = self._turns[(chance[1] * self.symmetries).long().clamp_max(self.symmetries - 1)]
+
+        def cells(array: Tensor) -> Tensor:
+            return array[at].gather(1, turn).float()
+
+        def target(array: Tensor) -> Tensor:
+            found = cells(array)
+            return found / found.sum(1, keepdim=True).clamp_min(1)
+
+        root = self._arrays["root"][at].float()
+        taught = None
+        if self._labels:
+            policies = ("policy", "soft", "reply")
+            said = {name: cells(self._labels[f"taught-{name}"]) * -_STEP for name in policies}
+            taught = Heads(**said, wdl=self._labels["taught-wdl"][at].float())
+        return Drawn(
+            planes=self.planes(at, turn),
+            policy=target(self._arrays["policy"]),
+            reply=target(self._arrays["reply"]),
+            z=torch.nn.functional.one_hot(self._arrays["result"][at].long(), 3).float(),
+            root_wdl=root / root.sum(1, keepdim=True).clamp_min(1),
+            rules=self._arrays["rule"][at].long(),
+            taught=taught,
+        )
+
+
+class Resident:
+    """All positions of a folder, in the place of a `training.data.window.Window`.
+
+    Attributes:
+        games_seen: games behind them.
+        taught: whether a teacher has labelled them.
+    """
+
+    def __init__(
+        self, folder: Path, config: LearnerConfig, device: torch.device, labels: bool = True
+    ) -> None:
+        """Read the folder.
+
+        Args:
+            folder: of `training.data.encoded`.
+            config: sampling settings.
+            device: where the arrays are to lie, about a kilobyte a position and another one of labels.
+            labels: whether to take what a teacher says of them, where that is there.
+
+        Raises:
+            ValueError: what is there is damaged or incomplete, or no position has a weight above 0.
+        """
+        self.games_seen, sizes = read_sizes(folder)
+        self.taught = labels and has_labels(folder, sizes)
+        self._sizes: list[_Size] = []
+        rules = config.rule_weights()
+        for size, count in sizes.items():
+            part = read_part(folder, size, count)
+            weight = sampling_weights(
+                part.policy.max(axis=1) > 0, part.surprise.astype(np.float32),
+                np.array([rules.get(rule, 1.0) for rule in range(256)])[part.rule], config,
+            )  # fmt: skip
+            said = _read_labels(folder, size, count) if self.taught else {}
+            self._sizes.append(_Size(size, part, said, weight, device))
+        total = sum(group.mass for group in self._sizes)
+        if total <= 0:
+            raise ValueError(f"{folder}: no position has a weight above 0")
+        self._shares = np.array([group.mass / total for group in self._sizes])
+
+    def __len__(self) -> int:
+        return sum(group.count for group in self._sizes)
+
+    @property
+    def seen(self) -> int:
+        """Positions, all of them."""
+        return len(self)
+
+    def _draw(self, rng: np.random.Generator, batch: int) -> Drawn:
+        group = self._sizes[int(rng.choice(len(self._sizes), p=self._shares))]
+        return group.draw(rng.random((2, batch)))
+
+    def draws(
+        self, rng: np.random.Generator, batch: int, count: int, ahead: bool = False
+    ) -> Iterator[Drawn]:
+        """Yield so many batches of one size each, every position under a random symmetry.
+
+        Args:
+            rng: of the draws.
+            batch: positions of each.
+            count: of batches.
+            ahead: without meaning here; a device works ahead by itself.
+        """
+        for _ in range(count):
+            yield self._draw(rng, batch)
+
+    def draw(self, rng: np.random.Generator, batch: int) -> Batch:
+        """Return one batch as arrays."""
+        drawn = self._draw(rng, batch)
+        return Batch(
+            planes=drawn.planes.cpu().numpy(), policy=drawn.policy.cpu().numpy(),
+            reply=drawn.reply.cpu().numpy(), z=drawn.z.cpu().numpy(), root_wdl=drawn.root_wdl.cpu().numpy(),
+            rules=drawn.rules.cpu().numpy(),
+        )  # fmt: skip
+
+    def refresh(self, folder: Path, cycle: int | None = None) -> int:
+        """Return 0: nothing comes in addition."""
+        return 0
+
+    def state(self) -> dict[str, object]:
+        """Return what a checkpoint says of the positions: sizes and counts."""
+        sizes = [[*group.size, group.count, []] for group in self._sizes]
+        return {"known": [], "games_seen": self.games_seen, "sizes": sizes}
+
+    def restore(self, state: dict[str, object], folder: Path) -> None:
+        """Do nothing: all positions are here, whatever a checkpoint says."""
+
+    def positions(self, batch: int) -> Iterator[tuple[Size, Tensor]]:
+        """Yield the planes of all positions as they are, size by size: float32 [B, C, H, W]."""
+        for group in self._sizes:
+            for start in range(0, group.count, batch):
+                at = torch.arange(start, min(start + batch, group.count), device=group.device)
+                yield group.size, group.planes(at)
+
+
+def has_labels(folder: Path, sizes: dict[Size, int]) -> bool:
+    """Return whether a teacher has labelled all sizes of a folder."""
+    return all((folder / f"{w}x{h}.{name}.npy").exists() for w, h in sizes for name in LABELS)
+
+
+def _read_labels(folder: Path, size: Size, count: int) -> dict[str, npt.NDArray[Any]]:
+    area = size[0] * size[1]
+    return {
+        name: read_array(folder, size, name, (count, 3 if name == "taught-wdl" else area), kind)
+        for name, kind in LABELS.items()
+    }
+
+
+def write_labels(folder: Path, size: Size, heads: list[Heads]) -> None:
+    """Write what a teacher says of all positions of a size, as log probabilities of slabs in their order."""
+    for name in ("policy", "soft", "reply"):
+        slabs = [(getattr(part, name) / -_STEP).round().clamp(0, 255).to(torch.uint8).cpu() for part in heads]
+        write_array(folder, size, f"taught-{name}", torch.cat(slabs).numpy())
+    wdl = torch.cat([part.wdl.cpu() for part in heads]).numpy()
+    write_array(folder, size, "taught-wdl", np.maximum(wdl, -60).astype(np.float16))

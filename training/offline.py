@@ -1,0 +1,186 @@
+"""Learn from games that are there, by the clock, without self-play: what a GPU does in minutes.
+
+    python -m training.offline encode --records runs/mine/records --positions runs/set
+    python -m training.offline learn --positions runs/set --run-dir runs/teacher --preset gpu --minutes 5
+    python -m training.offline label --positions runs/set --teacher runs/teacher
+    python -m training.offline learn --positions runs/set --run-dir runs/student --minutes 5 \\
+        --set learner.net.kind=lines --set learner.teacher_share=0.75
+
+`encode` makes arrays of all positions, `label` writes beside them what a net says of each. `learn` takes as
+many batches as the minutes allow, the learning rate falls to its end with the clock, and the net is exported
+at the end. Stopped by Ctrl-C, the same command goes on. Where positions are labelled, `learner.teacher_share`
+of all targets is what the teacher said. A self-play run begins with such a net by
+`python -m training.selfplay --weights runs/student`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from training.files.lock import DirectoryLock, LockError
+from training.settings.recipes import preset, preset_names
+from training.settings.resolve import make_config, read_stored, store_config
+from training.settings.values import ConfigError
+
+_CHUNK = 32  # batches between two looks at clock and stop flag
+_SAVE_S = 60.0  # seconds between two checkpoints
+_SHOW_S = 10.0  # seconds between two lines
+_SLAB = 1024  # positions that are labelled at a time
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.offline",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name: str, what: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=what, description=what)
+        sub.add_argument("--positions", type=Path, required=True, help="folder of encoded positions")
+        return sub
+
+    encode = command("encode", "encode all positions of records")
+    encode.add_argument(
+        "--records", type=Path, action="append", required=True, help="folder of shards (repeatable)"
+    )
+    encode.add_argument("--processes", type=int, default=0, help="side by side; 0: one a core (0)")
+    learn = command("learn", "learn from encoded positions by the clock")
+    learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
+    learn.add_argument("--preset", choices=preset_names(), default="laptop", help="settings (laptop)")
+    learn.add_argument("--minutes", type=float, required=True, help="of learning, resumed parts together")
+    learn.add_argument("--weights", type=Path, help="begin with the weights of another run")
+    learn.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="as of training.selfplay"
+    )
+    learn.add_argument("--no-export", action="store_true", help="leave the net in its checkpoint")
+    label = command("label", "write what a net says of all positions beside them")
+    label.add_argument("--teacher", type=Path, required=True, help="checkpoint, or a run that has one")
+    for sub in (learn, label):
+        sub.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="(auto)")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
+    args = _arguments(argv)
+    try:
+        {"encode": _encode, "learn": _learn, "label": _label}[args.command](args)
+    except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, (ConfigError, LockError)) else 1
+    return 0
+
+
+def _encode(args: argparse.Namespace) -> None:
+    from training.data.encoded import encode
+
+    if args.processes < 0:
+        raise ConfigError(f"--processes is at least 0, not {args.processes}")
+    started_s = time.monotonic()
+    processes = args.processes or len(os.sched_getaffinity(0))
+    count = encode(args.records, args.positions, processes, _say)
+    _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
+
+
+def _label(args: argparse.Namespace) -> None:
+    import torch
+
+    from training.learn.averaged import load_averaged
+    from training.learn.losses import log_policy, playable
+    from training.learn.resident import Resident, write_labels
+    from training.learn.teacher import Teacher, find_teacher
+    from training.net.network import Heads, choose_device
+    from training.settings.schema import LearnerConfig
+
+    device, source = choose_device(args.device), find_teacher(args.teacher, _say)
+    teacher = Teacher(source, *load_averaged(source), device)
+    started_s = time.monotonic()
+    positions = Resident(args.positions, LearnerConfig(fast_weight=1), device, labels=False)
+    said: dict[tuple[int, int], list[Heads]] = {}
+    for size, planes in positions.positions(_SLAB):
+        heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
+        allowed, free = playable(planes)
+        said.setdefault(size, []).append(
+            Heads(
+                log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half(),
+                log_policy(heads.reply, free).half(), torch.log_softmax(heads.wdl, 1),
+            )
+        )  # fmt: skip
+    for size, slabs in said.items():
+        write_labels(args.positions, size, slabs)
+    _say(f"{len(positions)} positions labelled by {source}, {time.monotonic() - started_s:.0f} s")
+
+
+def _learn(args: argparse.Namespace) -> None:
+    import torch
+
+    from training.learn.learner import Learner
+    from training.learn.teacher import find_teacher
+    from training.run.log import RunLog
+
+    if not 0 < args.minutes < float("inf"):
+        raise ConfigError(f"--minutes is above 0, not {args.minutes}")
+    config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes}"])
+    stored = args.run_dir / "config.json"
+    if (before := read_stored(stored)) and before[0] != args.preset:
+        raise ConfigError(f"{args.run_dir} was started with {before[0]}, not {args.preset}")
+    args.run_dir.mkdir(parents=True, exist_ok=True)
+    lock = DirectoryLock(args.run_dir / "lock")
+    torch.backends.cudnn.benchmark = True  # the same few shapes again and again
+    learner = Learner(config.learner, args.run_dir, args.device, _say, args.positions)
+    if learner.load():
+        _say(f"continuing at batch {learner.batches}")
+    elif args.weights:
+        learner.adopt({find_teacher(args.weights, _say): 1.0})
+    store_config(stored, args.preset, config)
+    log, stop = RunLog(args.run_dir), False
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal stop
+        stop = True
+
+    handlers = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    seconds = 60 * args.minutes
+    started_s = time.monotonic() - seconds * (learner.progress or 0.0)
+    shown_s = saved_s = time.monotonic()
+    samples = learner.samples
+    learner.progress = min(1.0, learner.progress or 0.0)
+    while learner.progress < 1 and not stop:
+        metrics = learner.step(_CHUNK)
+        now_s = time.monotonic()
+        learner.progress = min(1.0, (now_s - started_s) / seconds)
+        if now_s - shown_s >= _SHOW_S or learner.progress == 1:
+            rate = (learner.samples - samples) / max(now_s - shown_s, 1e-9)
+            log.event("learn", progress=learner.progress, samples_per_s=rate, **metrics)
+            parts = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "policy", "value", "lr"))
+            _say(f"{learner.progress:6.1%} {learner.samples} samples, {rate:.0f} a second: {parts}")
+            shown_s, samples = now_s, learner.samples
+        if now_s - saved_s >= _SAVE_S:
+            learner.save()
+            saved_s = now_s
+    learner.save()
+    log.close()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    if stop:
+        _say("stopped; the same command goes on")
+    elif not args.no_export:
+        exported = learner.export(args.run_dir / "nets", args.run_dir.name)
+        _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
+    del lock
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
