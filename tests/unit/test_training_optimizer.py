@@ -8,7 +8,7 @@ import torch
 
 from tests.unit.test_training_learner import CONFIG, learner_at, same_weights
 from training.learn.learner import Learner
-from training.learn.optimizer import KINDS, MuonAndAdamW, kind_of, make_optimizer, matrices
+from training.learn.optimizer import KINDS, Muon, MuonAndAdamW, kind_of, make_optimizer, matrices
 from training.net.network import Network
 from training.settings.schema import LearnerConfig, NetConfig
 from training.settings.values import ConfigError
@@ -51,6 +51,26 @@ def test_a_step_of_a_matrix_is_orthogonal_and_of_adamws_size(shape):
         step = (p.detach() - old).flatten(1)
         stretch = torch.linalg.svdvals(step) / (0.01 * 0.2 * max(step.shape) ** 0.5)
         assert stretch.quantile(0.1) > 0.4 and stretch.max() < 1.4, p.shape  # of a gradient a tenth is 0.1
+
+
+def test_muon_is_torchs_and_goes_on_from_what_that_has_kept():
+    generator = torch.Generator().manual_seed(5)
+    shapes = [(16, 16), (16, 16), (8, 24), (24, 8), (24, 8)]
+    mine = [torch.nn.Parameter(torch.randn(shape, generator=generator) / 10) for shape in shapes]
+    others = [torch.nn.Parameter(p.detach().clone()) for p in mine]
+    known = torch.optim.Muon(others, lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    muon = Muon(mine, lr=0.01, weight_decay=0.1)
+    for turn in range(6):
+        for p, other in zip(mine, others, strict=True):
+            p.grad = torch.randn(p.shape, generator=generator)
+            other.grad = p.grad.clone()
+        if turn == 3:
+            muon = Muon(mine, lr=0.01, weight_decay=0.1)
+            muon.load_state_dict(copy.deepcopy(known.state_dict()))
+        muon.step()
+        known.step()
+        for p, other in zip(mine, others, strict=True):
+            torch.testing.assert_close(p, other, rtol=1e-3, atol=1e-4)  # products in bfloat16, in any order
 
 
 def test_how_a_weight_lies_in_memory_makes_no_difference():

@@ -7,6 +7,7 @@ that both take the same rate.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -45,6 +46,54 @@ def _as_matrix(tensor: Tensor, weight: Tensor) -> Tensor:
     return tensor.reshape(len(tensor), -1)
 
 
+class Muon(torch.optim.Optimizer):
+    """Muon as `torch.optim.Muon` has it with `adjust_lr_fn="match_rms_adamw"`, its state too.
+
+    Matrices of one shape take the products of their iteration together: on a GPU each of them costs the
+    time to ask for it, whatever its size.
+    """
+
+    def __init__(self, matrices: list[nn.Parameter], lr: float, weight_decay: float) -> None:
+        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": 0.95})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Take a step along the gradients that the matrices have."""
+        for group in self.param_groups:
+            shapes: dict[tuple[int, ...], list[Tensor]] = {}
+            for p in group["params"]:
+                if p.grad is not None:
+                    shapes.setdefault(tuple(p.shape), []).append(p)
+            for shape, some in shapes.items():
+                grads: list[Tensor] = [p.grad for p in some if p.grad is not None]
+                for p, grad in zip(some, grads, strict=True):
+                    if "momentum_buffer" not in self.state[p]:
+                        self.state[p]["momentum_buffer"] = torch.zeros_like(grad)
+                buffers = [self.state[p]["momentum_buffer"] for p in some]
+                torch._foreach_lerp_(buffers, grads, 1 - group["momentum"])
+                ahead = torch._foreach_lerp(grads, buffers, group["momentum"])
+                steps = orthogonal(torch.stack(ahead)).to(some[0].dtype).unbind()
+                rate = 0.2 * math.sqrt(max(shape)) * group["lr"]
+                torch._foreach_mul_(some, 1 - group["lr"] * group["weight_decay"])
+                torch._foreach_add_(some, steps, alpha=-rate)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Return for each of matrices [N, R, C] one near its nearest orthogonal one, bfloat16.
+
+    Five steps of Newton and Schulz, with the coefficients of Muon.
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315
+    x = matrices.bfloat16()
+    if tall := x.shape[1] > x.shape[2]:
+        x = x.mT
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if tall else x
+
+
 class MuonAndAdamW:
     """Muon for `matrices`, AdamW for all other weights, as one optimizer.
 
@@ -65,9 +114,7 @@ class MuonAndAdamW:
         for view, p in zip(self._views, self._matrices, strict=True):
             if view.data_ptr() != p.data_ptr():
                 raise ValueError(f"weights of shape {tuple(p.shape)} do not lie in memory as a matrix")
-        self.muon = torch.optim.Muon(
-            self._views, lr=lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"
-        )
+        self.muon = Muon(self._views, lr=lr, weight_decay=weight_decay)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
@@ -85,7 +132,7 @@ class MuonAndAdamW:
         for view, p in zip(self._views, self._matrices, strict=True):
             view.grad = None if p.grad is None else _as_matrix(p.grad, p)
         self.adamw.step()
-        self.muon.step()  # type: ignore[no-untyped-call]
+        self.muon.step()
 
     def state_dict(self) -> dict[str, Any]:
         """Return what both keep."""
