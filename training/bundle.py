@@ -6,9 +6,10 @@
 
 Unpacking takes only files that a run has and checks all of them first: a bundle may come from anybody.
 
-The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net and the
-newest records, as many as fit: a learner that goes on without its window forgets (in the prototype of this
-training the value loss rose from .37 to .45).
+The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, the run's
+own teacher (`teacher.ckpt`; see `training.offline keep`) and the newest records, as many as fit: a learner
+that goes on without its window forgets (in the prototype of this training the value loss rose from .37 to
+.45).
 """
 
 from __future__ import annotations

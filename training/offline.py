@@ -32,6 +32,7 @@ _CHUNK = 32  # batches between two looks at clock and stop flag
 _SAVE_S = 60.0  # seconds between two checkpoints
 _SHOW_S = 10.0  # seconds between two lines
 _SLAB = 1024  # positions that are labelled at a time
+_KEEP = "write the averaged net of a run alone, the matrices in 16 bits: a teacher to keep"
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -42,9 +43,12 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def command(name: str, what: str) -> argparse.ArgumentParser:
+    def command(name: str, what: str, several: bool = False) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=what, description=what)
-        sub.add_argument("--positions", type=Path, required=True, help="folder of encoded positions")
+        sub.add_argument(
+            "--positions", type=Path, required=True, action="append" if several else "store",
+            help="folder of encoded positions" + " (repeatable)" * several,
+        )  # fmt: skip
         return sub
 
     encode = command("encode", "encode all positions of records")
@@ -52,7 +56,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "--records", type=Path, action="append", required=True, help="folder of shards (repeatable)"
     )
     encode.add_argument("--processes", type=int, default=0, help="side by side; 0: one a core (0)")
-    learn = command("learn", "learn from encoded positions by the clock")
+    learn = command("learn", "learn from encoded positions by the clock", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
     learn.add_argument("--preset", choices=preset_names(), default="laptop", help="settings (laptop)")
     learn.add_argument("--minutes", type=float, required=True, help="of learning, resumed parts together")
@@ -63,6 +67,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     learn.add_argument("--no-export", action="store_true", help="leave the net in its checkpoint")
     label = command("label", "write what a net says of all positions beside them")
     label.add_argument("--teacher", type=Path, required=True, help="checkpoint, or a run that has one")
+    keep = commands.add_parser("keep", help=_KEEP, description=_KEEP)
+    keep.add_argument("--teacher", type=Path, required=True, help="checkpoint, or a run that has one")
+    keep.add_argument("--out", type=Path, required=True, help="folder of the checkpoint")
     for sub in (learn, label):
         sub.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="(auto)")
     return parser.parse_args(argv)
@@ -72,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
     args = _arguments(argv)
     try:
-        {"encode": _encode, "learn": _learn, "label": _label}[args.command](args)
+        {"encode": _encode, "learn": _learn, "label": _label, "keep": _keep}[args.command](args)
     except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
@@ -103,7 +110,7 @@ def _label(args: argparse.Namespace) -> None:
     device, source = choose_device(args.device), find_teacher(args.teacher, _say)
     teacher = Teacher(source, *load_averaged(source), device)
     started_s = time.monotonic()
-    positions = Resident(args.positions, LearnerConfig(fast_weight=1), device, labels=False)
+    positions = Resident([args.positions], LearnerConfig(fast_weight=1), device, labels=False)
     said: dict[tuple[int, int], list[Heads]] = {}
     for size, planes in positions.positions(_SLAB):
         heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
@@ -117,6 +124,17 @@ def _label(args: argparse.Namespace) -> None:
     for size, slabs in said.items():
         write_labels(args.positions, size, slabs)
     _say(f"{len(positions)} positions labelled by {source}, {time.monotonic() - started_s:.0f} s")
+
+
+def _keep(args: argparse.Namespace) -> None:
+    from training.learn.averaged import load_averaged, slim
+    from training.learn.checkpoint import write_checkpoint
+    from training.learn.teacher import find_teacher
+
+    _, state = load_averaged(find_teacher(args.teacher, _say))
+    path = write_checkpoint(args.out, int(state["batches"]), slim(state), 1)
+    load_averaged(path)
+    _say(f"{path}, {path.stat().st_size} bytes")
 
 
 def _learn(args: argparse.Namespace) -> None:

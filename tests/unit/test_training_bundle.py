@@ -14,6 +14,8 @@ import pytest
 from tests.unit.test_training_learner import CONFIG, learner_at
 from training.bundle import main
 from training.data.shards import list_shards, write_shard
+from training.learn.averaged import slim
+from training.learn.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from training.learn.learner import Learner
 from training.run import nets
 from training.run.bundle import BundleError, pack, unpack
@@ -49,6 +51,24 @@ def test_a_run_goes_on_from_its_bundle(run, tmp_path):
     assert here.load() and there.load()
     assert here.step(2) == there.step(2)
     assert not said
+
+
+def test_a_runs_own_teacher_travels_with_it(run, tmp_path):
+    teacher = learner_at(tmp_path / "teacher", CONFIG)
+    teacher.step(9)
+    state = read_checkpoint(teacher.save())
+    write_checkpoint(tmp_path / "kept", 9, slim(state), 1).rename(run / "teacher.ckpt")
+    pack(run, tmp_path / "run.zip", 10**8)
+    assert unpack(tmp_path / "run.zip", tmp_path / "again") == 3  # batches of the run, not of its teacher
+    assert (tmp_path / "again" / "teacher.ckpt").read_bytes() == (run / "teacher.ckpt").read_bytes()
+    student = Learner(
+        replace(CONFIG, teacher=str(tmp_path / "again" / "teacher.ckpt")), tmp_path / "again", "cpu"
+    )
+    assert student.load() and "teacher_kl" in student.step(1)
+    (run / "teacher.ckpt").write_bytes(b"damaged")
+    with pytest.raises(CheckpointError, match=r"teacher\.ckpt"):
+        pack(run, tmp_path / "worse.zip", 10**8)
+    assert not (tmp_path / "worse.zip").exists()
 
 
 def test_the_newest_records_go_first_where_not_all_fit(run, tmp_path):

@@ -18,8 +18,10 @@ from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.shards import write_shard
 from training.data.window import Chunk, assemble
 from training.learn import checkpoint
+from training.learn.averaged import load_averaged
 from training.learn.learner import Learner
 from training.learn.resident import Resident, write_labels
+from training.learn.teacher import Teacher
 from training.net.line_stem import LineStem
 from training.net.network import Heads, whole
 from training.offline import main
@@ -71,7 +73,7 @@ def test_encoded_positions_are_those_of_the_window(games, folder):
 
 
 def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
-    resident = Resident(folder, CONFIG, torch.device("cpu"))
+    resident = Resident([folder], CONFIG, torch.device("cpu"))
     group = next(g for g in resident._sizes if g.size == (9, 9))
     chunk = Chunk([g for g in games if g.width == 9])
     for symmetry in range(8):
@@ -89,8 +91,8 @@ def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
 
 
 def test_weights_decide_what_is_drawn(folder):
-    only_policies = Resident(folder, replace(CONFIG, fast_weight=0.0), torch.device("cpu"))
-    both = Resident(folder, replace(CONFIG, fast_weight=5.0), torch.device("cpu"))
+    only_policies = Resident([folder], replace(CONFIG, fast_weight=0.0), torch.device("cpu"))
+    both = Resident([folder], replace(CONFIG, fast_weight=5.0), torch.device("cpu"))
     shares = []
     for resident in (only_policies, both):
         drawn = list(resident.draws(np.random.default_rng(1), 64, 20))
@@ -101,14 +103,14 @@ def test_weights_decide_what_is_drawn(folder):
 
 def test_a_learner_learns_from_them_and_goes_on(folder, tmp_path):
     config = replace(CONFIG, lr=0.02)
-    once = Learner(config, tmp_path / "once", "cpu", positions=folder)
+    once = Learner(config, tmp_path / "once", "cpu", positions=[folder])
     first = once.step(20)["policy"]
     last = once.step(100)["policy"]
     assert once.step(20)["policy"] < last < first
-    twice = Learner(config, tmp_path / "twice", "cpu", positions=folder)
+    twice = Learner(config, tmp_path / "twice", "cpu", positions=[folder])
     twice.step(20)
     twice.save()
-    again = Learner(config, tmp_path / "twice", "cpu", positions=folder)
+    again = Learner(config, tmp_path / "twice", "cpu", positions=[folder])
     assert again.load() and again.batches == 20
     again.step(120)
     for name, value in once.model.state_dict().items():
@@ -116,7 +118,7 @@ def test_a_learner_learns_from_them_and_goes_on(folder, tmp_path):
 
 
 def test_labels_come_back_turned_like_the_position(folder):
-    plain = Resident(folder, CONFIG, torch.device("cpu"))
+    plain = Resident([folder], CONFIG, torch.device("cpu"))
     assert not plain.taught
     generator = torch.Generator().manual_seed(1)
     said: dict = {}
@@ -127,7 +129,7 @@ def test_labels_come_back_turned_like_the_position(folder):
         said.setdefault(size, []).append(Heads(logs, logs / 2, logs / 4, torch.log_softmax(noise, 1)))
     for size, heads in said.items():
         write_labels(folder, size, heads)
-    labelled = Resident(folder, CONFIG, torch.device("cpu"))
+    labelled = Resident([folder], CONFIG, torch.device("cpu"))
     assert labelled.taught
     for drawn in labelled.draws(np.random.default_rng(2), 64, 6):
         stones = drawn.planes[:, 1].flatten(1) > 0
@@ -135,7 +137,43 @@ def test_labels_come_back_turned_like_the_position(folder):
         assert torch.equal(drawn.taught.soft, torch.where(stones, -0.5, -255 / 16))
         assert torch.equal(drawn.taught.reply, torch.where(stones, -0.25, -10.0))
         np.testing.assert_allclose(drawn.taught.wdl.exp().sum(1), 1, atol=2e-3)
-    assert not Resident(folder, CONFIG, torch.device("cpu"), labels=False).taught
+    assert not Resident([folder], CONFIG, torch.device("cpu"), labels=False).taught
+
+
+def test_positions_of_several_folders(folder, games, tmp_path):
+    (tmp_path / "more").mkdir()
+    write_shard(tmp_path / "more" / "a.shard", games[:2])
+    encode([tmp_path / "more"], tmp_path / "set2", 1)
+    both = Resident([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
+    assert len(both) == sum(g.positions for g in [*games, *games[:2]]) and both.games_seen == 14
+    planes = dict(Resident([tmp_path / "set2"], CONFIG, torch.device("cpu")).positions(10**6))
+    for size, found in both.positions(10**6):
+        assert torch.equal(found[len(found) - len(planes[size]) :], planes[size])
+    heads = [Heads(*(torch.zeros(len(planes[size]), size[0] * size[1]) for _ in range(3)),
+                   torch.zeros(len(planes[size]), 3)) for size in planes]  # fmt: skip
+    for size, part in zip(planes, heads, strict=True):
+        write_labels(tmp_path / "set2", size, [part])
+    with pytest.raises(ValueError, match="no labels"):
+        Resident([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
+
+
+def test_a_kept_teacher_says_nearly_the_same_in_half_the_bytes(folder, tmp_path, capsys):
+    config = replace(CONFIG, net=replace(NET, channels=48))
+    learner = Learner(config, tmp_path / "t", "cpu", positions=[folder])
+    learner.step(4)
+    learner.save()
+    assert main(["keep", "--teacher", str(tmp_path / "t"), "--out", str(tmp_path / "kept")]) == 0
+    path = checkpoint.newest_good(tmp_path / "kept", print)[0]
+    assert path.stat().st_size < learner.save().stat().st_size / 5  # neither other weights nor the optimizer
+    net, state = load_averaged(path)
+    planes = next(learner.window.draws(np.random.default_rng(1), 16, 1)).planes
+    learner.averaged.eval()
+    with torch.no_grad():
+        for mine, kept in zip(learner.averaged(planes), net(planes), strict=True):
+            torch.testing.assert_close(mine, kept, rtol=0.02, atol=0.02)
+    assert Teacher(path, net, state, torch.device("cpu")).sides == (7, 9)
+    assert main(["keep", "--teacher", str(tmp_path / "no"), "--out", str(tmp_path / "kept")]) == 1
+    assert "neither a checkpoint" in capsys.readouterr().err
 
 
 def test_teacher_and_student_by_command(folder, tmp_path, capsys):

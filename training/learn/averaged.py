@@ -43,6 +43,13 @@ def load_averaged(path: Path) -> tuple[Network, dict[str, Any]]:
     return model.eval(), state
 
 
+def slim(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a teacher needs of a checkpoint: its averaged net, the matrices in 16 bits."""
+    kept = {name: state[name] for name in ("feature_version", "config", "window", "batches", "samples")}
+    halved = {name: t.half() if t.ndim > 1 else t for name, t in state["averaged"].items()}
+    return {**kept, "averaged": halved}
+
+
 def check_features(path: Path, state: dict[str, Any], readable: Collection[int]) -> int:
     """Return the feature version of a checkpoint.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class Learner:
         run_dir: holds `records` and `checkpoints`; both are made when missing.
         device: `auto`, `cpu` or `cuda`.
         report: gets a line for anything that was skipped or repaired.
-        positions: folder of encoded positions to learn from in place of `records`.
+        positions: folders of encoded positions to learn from in place of `records`.
 
     Raises:
         ValueError: a GPU was asked for by name and there is none, or what `positions` holds is of no use.
@@ -76,7 +76,7 @@ class Learner:
         run_dir: Path | str,
         device: str = "auto",
         report: Callable[[str], None] = print,
-        positions: Path | None = None,
+        positions: Sequence[Path] = (),
     ) -> None:
         self.config = config
         self.run_dir = Path(run_dir)

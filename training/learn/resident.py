@@ -9,7 +9,7 @@ Shapes: `B` batch, `N` positions of a size, `C` planes, `A` = width * height.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from engine.encoding import N_PLANES
 from engine.rules.geometry import symmetries, symmetry_permutation
-from training.data.encoded import Part, read_array, read_part, read_sizes, write_array
+from training.data.encoded import Part, join, read_array, read_part, read_sizes, write_array
 from training.data.window import Batch, Size, sampling_weights
 from training.net.network import Heads
 from training.settings.schema import LearnerConfig
@@ -125,34 +125,40 @@ class Resident:
     """
 
     def __init__(
-        self, folder: Path, config: LearnerConfig, device: torch.device, labels: bool = True
+        self, folders: Sequence[Path], config: LearnerConfig, device: torch.device, labels: bool = True
     ) -> None:
-        """Read the folder.
+        """Read folders.
 
         Args:
-            folder: of `training.data.encoded`.
+            folders: of `training.data.encoded`.
             config: sampling settings.
             device: where the arrays are to lie, about a kilobyte a position and another one of labels.
             labels: whether to take what a teacher says of them, where that is there.
 
         Raises:
-            ValueError: what is there is damaged or incomplete, or no position has a weight above 0.
+            ValueError: what is there is damaged or incomplete, no position has a weight above 0, or a teacher
+                has labelled some folders and others not.
         """
-        self.games_seen, sizes = read_sizes(folder)
-        self.taught = labels and has_labels(folder, sizes)
+        found = [(folder, *read_sizes(folder)) for folder in folders]
+        self.games_seen = sum(games for _, games, _ in found)
+        bare = [folder for folder, _, sizes in found if not has_labels(folder, sizes)]
+        self.taught = labels and not bare
+        if labels and 0 < len(bare) < len(found):
+            raise ValueError(f"{bare[0]} has no labels of a teacher, other positions have")
         self._sizes: list[_Size] = []
         rules = config.rule_weights()
-        for size, count in sizes.items():
-            part = read_part(folder, size, count)
+        for size in sorted({size for _, _, sizes in found for size in sizes}):
+            there = [(folder, sizes[size]) for folder, _, sizes in found if size in sizes]
+            part = join([read_part(folder, size, count) for folder, count in there])
             weight = sampling_weights(
                 part.policy.max(axis=1) > 0, part.surprise.astype(np.float32),
                 np.array([rules.get(rule, 1.0) for rule in range(256)])[part.rule], config,
             )  # fmt: skip
-            said = _read_labels(folder, size, count) if self.taught else {}
+            said = _read_labels(there, size) if self.taught else {}
             self._sizes.append(_Size(size, part, said, weight, device))
         total = sum(group.mass for group in self._sizes)
         if total <= 0:
-            raise ValueError(f"{folder}: no position has a weight above 0")
+            raise ValueError("no position has a weight above 0")
         self._shares = np.array([group.mass / total for group in self._sizes])
 
     def __len__(self) -> int:
@@ -215,12 +221,15 @@ def has_labels(folder: Path, sizes: dict[Size, int]) -> bool:
     return all((folder / f"{w}x{h}.{name}.npy").exists() for w, h in sizes for name in LABELS)
 
 
-def _read_labels(folder: Path, size: Size, count: int) -> dict[str, npt.NDArray[Any]]:
+def _read_labels(there: Sequence[tuple[Path, int]], size: Size) -> dict[str, npt.NDArray[Any]]:
     area = size[0] * size[1]
     return {
-        name: read_array(folder, size, name, (count, 3 if name == "taught-wdl" else area), kind)
+        name: np.concatenate([
+            read_array(folder, size, name, (count, 3 if name == "taught-wdl" else area), kind)
+            for folder, count in there
+        ])
         for name, kind in LABELS.items()
-    }
+    }  # fmt: skip
 
 
 def write_labels(folder: Path, size: Size, heads: list[Heads]) -> None:

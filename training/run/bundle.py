@@ -1,8 +1,9 @@
 """A run in one file, and a run directory from such a file. `training.bundle` is the command.
 
-The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net and the newest
-records, as many as fit. A bundle from a stranger is data: only names that a run has are taken, each up to its
-size, everything is read and checked before the first file is written, and nothing in it is run.
+The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, a teacher if
+one lies in the run as `teacher.ckpt`, and the newest records, as many as fit. A bundle from a stranger is
+data: only names that a run has are taken, each up to its size, everything is read and checked before the
+first file is written, and nothing in it is run.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from training.settings.values import ConfigError
 
 _NEEDED = ("config.json", "state.json")
 _PLAIN = (*_NEEDED, "standings.json", "log.jsonl")
+TEACHER = "teacher.ckpt"
+"""Name of a run's own teacher, whom `learner.teacher` may name by its path."""
 _NET_BYTES = 1 << 30  # of a file of a net; the largest so far has 2 MB
 _MAX_FILES = 100_000
 _MAX_TOTAL = 16 << 30
@@ -75,6 +78,7 @@ _KINDS = (
     _Kind(re.compile(r"best\.md"), JSON_LIMIT, _check_text),
     _Kind(re.compile(r"best\.(int8\.onnx|fp32\.onnx|pt)"), _NET_BYTES, _no_check),
     _Kind(re.compile(rf"checkpoints/{checkpoint.NAME.pattern}"), checkpoint.MAX_BYTES, parse_checkpoint),
+    _Kind(re.compile(re.escape(TEACHER)), checkpoint.MAX_BYTES, parse_checkpoint),
     _Kind(re.compile(rf"records/{shards.NAME.pattern}"), shards.MAX_BYTES, shards.decode),
 )
 
@@ -100,6 +104,7 @@ def pack(
 
     Raises:
         BundleError: no run, no good checkpoint, or the limit is too small for the rest.
+        CheckpointError: the teacher is damaged.
         ForeignFileError: the standings are damaged.
         OSError: the file cannot be written; it is named, and an older one stays.
     """
@@ -117,6 +122,9 @@ def pack(
         report(f"the best net {best} is neither in {run_dir / 'nets'} nor in best.*: left out")
     files |= {f"best.{suffix}": path for suffix, path in best_files.items()}
     files[f"checkpoints/{newest.name}"] = newest
+    if (run_dir / TEACHER).exists():
+        checkpoint.read_checkpoint(run_dir / TEACHER)
+        files[TEACHER] = run_dir / TEACHER
     packed = positions = 0
     with (
         replacing(target) as part, naming(target), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle
@@ -163,7 +171,7 @@ def unpack(source: Path, run_dir: Path) -> int:
             batches = 0
             for member, kind in members:
                 found = kind.check(_read(bundle, member, source), f"{source}: {member.filename}")
-                if kind.check is parse_checkpoint:
+                if kind.check is parse_checkpoint and member.filename != TEACHER:
                     assert isinstance(found, dict)
                     batches = max(batches, int(found.get("batches", 0)))
             _write(bundle, members, source, run_dir)
