@@ -8,15 +8,14 @@
 
 `encode` makes arrays of all positions, `label` writes beside them what a net says of each. `learn` takes as
 many batches as the minutes allow, the learning rate falls to its end with the clock, and the net is exported
-at the end. Stopped by Ctrl-C, the same command goes on. Where positions are labelled, `learner.teacher_share`
-of all targets is what the teacher said. A self-play run begins with such a net by
-`python -m training.selfplay --weights runs/student`.
+at the end. Where positions are labelled, `learner.teacher_share` of all targets is what the teacher said.
+Stopped by Ctrl-C, the same command goes on (`label` behind the last size of board that was done). A self-play
+run begins with such a net by `--weights runs/student`.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import time
@@ -87,12 +86,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _encode(args: argparse.Namespace) -> None:
+    from training.crew.cores import cpu_count
     from training.data.encoded import encode
 
     if args.processes < 0:
         raise ConfigError(f"--processes is at least 0, not {args.processes}")
     started_s = time.monotonic()
-    processes = args.processes or len(os.sched_getaffinity(0))
+    processes = args.processes or cpu_count()
     count = encode(args.records, args.positions, processes, _say)
     _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
 
@@ -102,7 +102,7 @@ def _label(args: argparse.Namespace) -> None:
 
     from training.learn.averaged import load_averaged
     from training.learn.losses import log_policy, playable
-    from training.learn.resident import Resident, write_labels
+    from training.learn.resident import Resident, begin_labels, write_labels
     from training.learn.teacher import Teacher, find_teacher
     from training.net.network import Heads, choose_device
     from training.settings.schema import LearnerConfig
@@ -111,19 +111,20 @@ def _label(args: argparse.Namespace) -> None:
     teacher = Teacher(source, *load_averaged(source), device)
     started_s = time.monotonic()
     positions = Resident([args.positions], LearnerConfig(fast_weight=1), device, labels=False)
-    said: dict[tuple[int, int], list[Heads]] = {}
-    for size, planes in positions.positions(_SLAB):
-        heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
-        allowed, free = playable(planes)
-        said.setdefault(size, []).append(
-            Heads(
-                log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half(),
-                log_policy(heads.reply, free).half(), torch.log_softmax(heads.wdl, 1),
-            )
-        )  # fmt: skip
-    for size, slabs in said.items():
-        write_labels(args.positions, size, slabs)
-    _say(f"{len(positions)} positions labelled by {source}, {time.monotonic() - started_s:.0f} s")
+    done = begin_labels(args.positions, source)
+    for size in positions.sizes:
+        if size in done:
+            continue
+        said = []
+        for planes in positions.positions(size, _SLAB):
+            heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
+            allowed, free = playable(planes)
+            policies = log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half()
+            reply = log_policy(heads.reply, free).half()
+            said.append(Heads(*policies, reply, torch.log_softmax(heads.wdl, 1)))
+        write_labels(args.positions, size, said)
+        _say(f"{size[0]}x{size[1]}: {len(torch.cat([heads.wdl for heads in said]))} positions")
+    _say(f"labelled by {source}, {time.monotonic() - started_s:.0f} s")
 
 
 def _keep(args: argparse.Namespace) -> None:

@@ -122,7 +122,7 @@ def test_labels_come_back_turned_like_the_position(folder):
     assert not plain.taught
     generator = torch.Generator().manual_seed(1)
     said: dict = {}
-    for size, planes in plain.positions(32):
+    for size, planes in [(s, planes) for s in plain.sizes for planes in plain.positions(s, 32)]:
         stones = planes[:, 1].flatten(1)  # so that turned labels can be told by turned planes
         noise = torch.rand(len(planes), 3, generator=generator)
         logs = torch.where(stones > 0, -1.0, -40.0)
@@ -146,8 +146,10 @@ def test_positions_of_several_folders(folder, games, tmp_path):
     encode([tmp_path / "more"], tmp_path / "set2", 1)
     both = Resident([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
     assert len(both) == sum(g.positions for g in [*games, *games[:2]]) and both.games_seen == 14
-    planes = dict(Resident([tmp_path / "set2"], CONFIG, torch.device("cpu")).positions(10**6))
-    for size, found in both.positions(10**6):
+    second = Resident([tmp_path / "set2"], CONFIG, torch.device("cpu"))
+    planes = {size: next(second.positions(size, 10**6)) for size in second.sizes}
+    for size in both.sizes:
+        found = next(both.positions(size, 10**6))
         assert torch.equal(found[len(found) - len(planes[size]) :], planes[size])
     heads = [Heads(*(torch.zeros(len(planes[size]), size[0] * size[1]) for _ in range(3)),
                    torch.zeros(len(planes[size]), 3)) for size in planes]  # fmt: skip
@@ -191,6 +193,24 @@ def test_teacher_and_student_by_command(folder, tmp_path, capsys):
     batches = checkpoint.newest_good(tmp_path / "s" / "checkpoints", print)[1]["batches"]
     assert main(student) == 0  # over: nothing more is learned
     assert checkpoint.newest_good(tmp_path / "s" / "checkpoints", print)[1]["batches"] == batches
+
+
+def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):
+    for seed in (1, 2):
+        learner = Learner(replace(CONFIG, seed=seed), tmp_path / f"t{seed}", "cpu", positions=[folder])
+        learner.step(1)
+        learner.save()
+    label = ["label", "--positions", str(folder), "--device", "cpu", "--teacher"]
+    assert main([*label, str(tmp_path / "t1")]) == 0
+    assert "7x7:" in capsys.readouterr().out
+    (folder / "9x9.taught-wdl.npy").unlink()  # as if stopped before it
+    first = (folder / "7x7.taught-policy.npy").stat().st_mtime_ns
+    assert main([*label, str(tmp_path / "t1")]) == 0
+    said = capsys.readouterr().out
+    assert "9x9:" in said and "7x7:" not in said
+    assert (folder / "7x7.taught-policy.npy").stat().st_mtime_ns == first
+    assert main([*label, str(tmp_path / "t2")]) == 1
+    assert "another teacher labelled it" in capsys.readouterr().err
 
 
 def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsys):

@@ -9,7 +9,8 @@ Shapes: `B` batch, `N` positions of a size, `C` planes, `A` = width * height.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from engine.encoding import N_PLANES
 from engine.rules.geometry import symmetries, symmetry_permutation
 from training.data.encoded import Part, join, read_array, read_part, read_sizes, write_array
 from training.data.window import Batch, Size, sampling_weights
+from training.files.atomic import write_atomically
 from training.net.network import Heads
 from training.settings.schema import LearnerConfig
 
@@ -117,7 +119,7 @@ class _Size:
 
 
 class Resident:
-    """All positions of a folder, in the place of a `training.data.window.Window`.
+    """All positions of some folders, in the place of a `training.data.window.Window`.
 
     Attributes:
         games_seen: games behind them.
@@ -208,17 +210,36 @@ class Resident:
     def restore(self, state: dict[str, object], folder: Path) -> None:
         """Do nothing: all positions are here, whatever a checkpoint says."""
 
-    def positions(self, batch: int) -> Iterator[tuple[Size, Tensor]]:
-        """Yield the planes of all positions as they are, size by size: float32 [B, C, H, W]."""
-        for group in self._sizes:
-            for start in range(0, group.count, batch):
-                at = torch.arange(start, min(start + batch, group.count), device=group.device)
-                yield group.size, group.planes(at)
+    @property
+    def sizes(self) -> list[Size]:
+        """Sizes of the boards."""
+        return [group.size for group in self._sizes]
+
+    def positions(self, size: Size, batch: int) -> Iterator[Tensor]:
+        """Yield the planes of all positions of a size as they are, float32 [B, C, H, W]."""
+        group = self._sizes[self.sizes.index(size)]
+        for start in range(0, group.count, batch):
+            yield group.planes(torch.arange(start, min(start + batch, group.count), device=group.device))
 
 
-def has_labels(folder: Path, sizes: dict[Size, int]) -> bool:
+def has_labels(folder: Path, sizes: Iterable[Size]) -> bool:
     """Return whether a teacher has labelled all sizes of a folder."""
     return all((folder / f"{w}x{h}.{name}.npy").exists() for w, h in sizes for name in LABELS)
+
+
+def begin_labels(folder: Path, teacher: Path) -> set[Size]:
+    """Note who labels the positions of a folder; return the sizes that this one has labelled already.
+
+    Raises:
+        ValueError: another teacher has begun.
+    """
+    path, digest = folder / "teacher.txt", hashlib.blake2b(teacher.read_bytes(), digest_size=16).hexdigest()
+    try:
+        if path.read_text(encoding="ascii").strip() != digest:
+            raise ValueError(f"{folder} another teacher labelled it: encode the records again for this one")
+    except FileNotFoundError:
+        write_atomically(path, f"{digest}\n".encode())
+    return {size for size in read_sizes(folder)[1] if has_labels(folder, [size])}
 
 
 def _read_labels(there: Sequence[tuple[Path, int]], size: Size) -> dict[str, npt.NDArray[Any]]:

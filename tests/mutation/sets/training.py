@@ -16,6 +16,8 @@ PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_se
 RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
 MATCH = pytest("tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py")
 RECORDS = pytest("tests/unit/test_training_records.py")
+OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
+OFFLINE = pytest("tests/unit/test_training_offline.py")
 
 
 def _losses(name: str, old: str, new: str) -> Mutation:
@@ -174,8 +176,8 @@ OTHERS = (
     _window("the window never lets go", "while drop < len(held) - 1 and", "while False and"),
     _window(
         "rules are drawn alike whatever their weights",
-        "* np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks])",
-        "* 1.0",
+        "np.where(full, weight, config.fast_weight) * by_rule",
+        "np.where(full, weight, config.fast_weight)",
     ),
     _game(
         "openings that are lopsided are played",
@@ -207,16 +209,57 @@ OTHERS = (
     Mutation(
         "a run of older planes goes on",
         "training/learn/learner.py",
-        "_check_features(path, state, (FEATURE_VERSION,))",
-        "_check_features(path, state, PLANES_OF)",
+        "check_features(path, state, (FEATURE_VERSION,))",
+        "check_features(path, state, (1, FEATURE_VERSION))",
         OLDER,
     ),
     Mutation(
-        "weights for older planes are padded at the end",
-        "training/learn/learner.py",
+        "weights for older planes are in another order",
+        "training/learn/averaged.py",
         "widen_weights(weights[name].numpy(), version, axis=1)",
-        "np.pad(weights[name].numpy(), ((0, 0), (0, 3), (0, 0), (0, 0)))",
+        "widen_weights(weights[name].numpy(), version, axis=1)[:, ::-1].copy()",
         OLDER,
+    ),
+    Mutation(
+        "Muon has no momentum",
+        "training/learn/optimizer.py",
+        'torch._foreach_lerp_(buffers, grads, 1 - group["momentum"])',
+        "torch._foreach_lerp_(buffers, grads, 1.0)",
+        OPTIMIZER,
+    ),
+    Mutation(
+        "what Muon moves does not decay",
+        "training/learn/optimizer.py",
+        'torch._foreach_mul_(some, 1 - group["lr"] * group["weight_decay"])',
+        "pass",
+        OPTIMIZER,
+    ),
+    Mutation(
+        "encoded positions are not turned, their targets are",
+        "training/learn/resident.py",
+        "planes=self.planes(at, turn)",
+        "planes=self.planes(at)",
+        OFFLINE,
+    ),
+    Mutation(
+        "what a teacher said is not turned with its position",
+        "training/learn/resident.py",
+        'cells(self._labels[f"taught-{name}"])',
+        'self._labels[f"taught-{name}"][at].float()',
+        OFFLINE,
+    ),
+    Mutation(
+        "a stopped learner begins its minutes anew",
+        "training/offline.py",
+        "time.monotonic() - seconds * (learner.progress or 0.0)",
+        "time.monotonic()",
+        OFFLINE,
+    ),
+    _run(
+        "a bundle counts the batches of the teacher",
+        " and member.filename != TEACHER",
+        "",
+        "training/run/bundle.py",
     ),
     _run(
         "a candidate that lost is promoted",
