@@ -14,7 +14,7 @@ from training.match import main
 from training.measure.brainproc import BrainFailureError, BrainLimits, BrainProcess, MatchClock
 from training.measure.clock_use import ClockUse
 from training.measure.elo import pentanomial
-from training.measure.games import GameJournal, GameJournalError
+from training.measure.games import GameJournal, GameJournalError, shortened
 from training.measure.managers import MANAGERS
 from training.measure.match import MatchConfig, MatchResult, run_match
 from training.play.openings import OpeningError
@@ -61,6 +61,7 @@ def test_a_match_goes_on_where_it_was_stopped(tmp_path, capsys):
 
     assert main([*command, "--games", "8", "--seed", "2"]) == 2
     assert "another match: seed was 1, not 2" in capsys.readouterr().err
+    assert shortened("x" * 1000) == "'" + "x" * 59 + "..." and shortened(12) == "12"
     assert games.read_bytes() == again, "and no game was lost"
 
 

@@ -86,10 +86,16 @@ class GameJournal:
         old = head["settings"]
         for key in sorted(old.keys() | settings.keys()):
             if old.get(key) != settings.get(key):
+                was, now = (shortened(side.get(key)) for side in (old, settings))
                 raise GameJournalError(
-                    f"{self.path} holds games of another match: {key} was {old.get(key)!r}, "
-                    f"not {settings.get(key)!r}; name another file"
+                    f"{self.path} holds games of another match: {key} was {was}, not {now}; name another file"
                 )
+
+
+def shortened(value: object, most: int = 60) -> str:
+    """Return a setting as text for a message; of a long one, such as all openings, the beginning."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _to_line(index: int, game: GameRecord) -> dict[str, Any]:
