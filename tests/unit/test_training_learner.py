@@ -253,7 +253,8 @@ def test_checkpoints_of_other_planes_or_nets_are_refused(tmp_path, monkeypatch):
     learner.save()
     with pytest.raises(checkpoint.CheckpointError, match="the settings ask for"):
         Learner(replace(CONFIG, net=NetConfig(blocks=1, channels=16)), tmp_path, "cpu").load()
-    monkeypatch.setattr("training.learn.learner.FEATURE_VERSION", 99)
+    for module in ("learner", "averaged"):
+        monkeypatch.setattr(f"training.learn.{module}.FEATURE_VERSION", 99)
     with pytest.raises(checkpoint.CheckpointError, match=f"version {FEATURE_VERSION}, this program has 99"):
         Learner(CONFIG, tmp_path, "cpu").load()
 

@@ -54,18 +54,18 @@ class NormConv(nn.Module):
         scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
         return self.conv.weight * scale[:, None, None, None], self.norm.bias - mean * scale
 
-    def _convolve(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        groups = self.conv.groups
-        if groups > 1 and x.is_cuda:  # as one full matrix, mostly zeros: what a GPU multiplies fastest
-            weight, groups = whole(weight), 1
-        return F.conv2d(x, weight, bias, padding=self.conv.padding, groups=groups)
-
     def forward(self, x: Tensor) -> Tensor:
+        padding, groups = self.conv.padding, self.conv.groups
+        dense = groups > 1 and x.is_cuda  # as a full matrix, mostly zeros: what a GPU multiplies fastest
         if self.norm.training or not torch.is_grad_enabled():
-            normalised: Tensor = self.norm(self._convolve(x, self.conv.weight, None))
+            y = F.conv2d(x, whole(self.conv.weight), padding=padding) if dense else self.conv(x)
+            normalised: Tensor = self.norm(y)
             return normalised
         # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
-        return self._convolve(x, *self.folded())
+        weight, bias = self.folded()
+        if dense:
+            weight, groups = whole(weight), 1
+        return F.conv2d(x, weight, bias, padding=padding, groups=groups)
 
 
 def whole(weight: Tensor) -> Tensor:
