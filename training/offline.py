@@ -9,23 +9,27 @@
 `encode` makes arrays of all positions, `label` writes beside them what a net says of each. `learn` takes as
 many batches as the minutes allow, the learning rate falls to its end with the clock, and the net is exported
 at the end. Where positions are labelled, `learner.teacher_share` of all targets is what the teacher said.
-Stopped by Ctrl-C, the same command goes on (`label` behind the last size of board that was done). A self-play
-run begins with such a net by `--weights runs/student`.
+Stopped by Ctrl-C, the same command goes on (`label` behind the last size of board that was done; `encode`
+begins again). A self-play run begins with such a net by `--weights runs/student`.
 """
 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from typing import TYPE_CHECKING
 
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import preset, preset_names
 from training.settings.resolve import make_config, read_stored, store_config
 from training.settings.values import ConfigError
+
+if TYPE_CHECKING:
+    from training.learn.learner import Learner
+    from training.run.log import RunLog
 
 _CHUNK = 32  # batches between two looks at clock and stop flag
 _SAVE_S = 60.0  # seconds between two checkpoints
@@ -79,6 +83,9 @@ def main(argv: list[str] | None = None) -> int:
     args = _arguments(argv)
     try:
         {"encode": _encode, "learn": _learn, "label": _label, "keep": _keep}[args.command](args)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+        return 1
     except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
@@ -144,6 +151,7 @@ def _learn(args: argparse.Namespace) -> None:
     from training.learn.learner import Learner
     from training.learn.teacher import find_teacher
     from training.run.log import RunLog
+    from training.run.stopping import stop_wish
 
     if not 0 < args.minutes < float("inf"):
         raise ConfigError(f"--minutes is above 0, not {args.minutes}")
@@ -160,19 +168,25 @@ def _learn(args: argparse.Namespace) -> None:
     elif args.weights:
         learner.adopt({find_teacher(args.weights, _say): 1.0})
     store_config(stored, args.preset, config)
-    log, stop = RunLog(args.run_dir), False
+    log = RunLog(args.run_dir)
+    with stop_wish() as stopped:
+        _by_the_clock(learner, 60 * args.minutes, log, stopped)
+        log.close()
+        if stopped():
+            _say("stopped; the same command goes on")
+            return
+    if not args.no_export:
+        exported = learner.export(args.run_dir / "nets", args.run_dir.name)
+        _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
+    del lock
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        nonlocal stop
-        stop = True
 
-    handlers = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    seconds = 60 * args.minutes
+def _by_the_clock(learner: Learner, seconds: float, log: RunLog, stopped: Callable[[], bool]) -> None:
+    """Learn until the time is over, that of earlier parts counted, or `stopped`; then save."""
     started_s = time.monotonic() - seconds * (learner.progress or 0.0)
     shown_s = saved_s = time.monotonic()
-    samples = learner.samples
-    learner.progress = min(1.0, learner.progress or 0.0)
-    while learner.progress < 1 and not stop:
+    samples, learner.progress = learner.samples, learner.progress or 0.0
+    while learner.progress < 1 and not stopped():
         metrics = learner.step(_CHUNK)
         now_s = time.monotonic()
         learner.progress = min(1.0, (now_s - started_s) / seconds)
@@ -186,15 +200,6 @@ def _learn(args: argparse.Namespace) -> None:
             learner.save()
             saved_s = now_s
     learner.save()
-    log.close()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-    if stop:
-        _say("stopped; the same command goes on")
-    elif not args.no_export:
-        exported = learner.export(args.run_dir / "nets", args.run_dir.name)
-        _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
-    del lock
 
 
 def _say(text: str) -> None:

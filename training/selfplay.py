@@ -13,10 +13,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import signal
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from training.files.lock import DirectoryLock, LockError
@@ -27,6 +26,7 @@ from training.settings.values import ConfigError, describe, positive
 
 if TYPE_CHECKING:
     from training.crew.players import Venue
+    from training.run.plan import Plan
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -174,10 +174,9 @@ def reach(address: str) -> Venue:
 
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     from training.learn.teacher import find_teacher
-    from training.loop import Run
     from training.net.network import choose_device
-    from training.run.display import Display
     from training.run.plan import plan_run
+    from training.run.stopping import stop_wish
 
     if args.weights or args.records:  # in place of what the recipe would begin with
         recipe = dataclasses.replace(recipe, start=StartConfig())
@@ -196,36 +195,35 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     if last.config.learner.teacher:
         find_teacher(Path(last.config.learner.teacher), lambda line: None)  # and a teacher that is not there
     venue = reach(args.ray) if args.ray else None  # and a cluster that is not there
-    stop = False
+    with stop_wish() as stopped:
+        _run_plans([*before, last], start, venue, stopped)
+    return 0
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        nonlocal stop
-        if stop:
-            signal.signal(number, signal.SIG_DFL)
-        stop = True
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
+def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: Callable[[], bool]) -> None:
+    """Make runs one after the other, the last one the run itself, until it is over or somebody stops it."""
+    from training.loop import Run
+    from training.run.display import Display
+
     display = Display()
-    for plan in (*before, last):
+    for plan in plans:
         weights = plan.checkpoints()
         plan.run_dir.mkdir(parents=True, exist_ok=True)
         lock = DirectoryLock(plan.run_dir / "lock")
         stored = plan.run_dir / "config.json"
-        named = start if plan is last else "--config"
+        named = start if plan is plans[-1] else "--config"
         store_config(stored, plan.source, plan.config, named if plan.weights or plan.records else "")
         if plan.records:
             positions = plan.take_records()
             store_config(stored, plan.source, plan.config, named if plan.weights else "")
             print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
-        run = Run(plan.config, plan.run_dir, lambda: stop, display, weights, venue)
+        run = Run(plan.config, plan.run_dir, stopped, display, weights, venue)
         run.run()
-        word = "stopped" if stop else "finished"
+        word = "stopped" if stopped() else "finished"
         display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {plan.run_dir}")
         del lock
-        if stop:
+        if stopped():
             break
-    return 0
 
 
 if __name__ == "__main__":

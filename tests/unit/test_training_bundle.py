@@ -167,6 +167,7 @@ def test_a_name_that_no_run_has_is_refused_before_anything_is_written(run, tmp_p
         (put("log.jsonl", b"\xff"), "", "log.jsonl is no text"),
         (put("records/9.shard", "none"), "", r"records/9.shard: not a shard"),
         (put("checkpoints/step-000000009.ckpt", "x" * 99), "", "step-000000009.ckpt: checksum"),
+        (put("teacher.ckpt", "x" * 99), "", "teacher.ckpt: checksum"),
         (put("best.md", bytes(17 << 20)), "", "best.md has 17825792 bytes"),
         (lambda file: None, "state.json", "missing: state.json"),
         (lambda file: None, "checkpoints/step-000000003.ckpt", "missing: a checkpoint"),

@@ -250,7 +250,15 @@ def test_what_is_refused(folder, tmp_path, capsys):
     assert "9x9.policy.npy" in fails(*learn, "--positions", folder, "--minutes", 1)
     np.save(array, np.zeros((3, 81), np.uint8))
     assert "expected uint8" in fails(*learn, "--positions", folder, "--minutes", 1)
+    with open(array, "wb") as file:  # says that it holds more than any memory
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "|u1", "fortran_order": False, "shape": (1 << 45, 81)}
+        )
+    assert "cannot be read" in fails(*learn, "--positions", folder, "--minutes", 1)
     array.write_bytes(whole_file)
+    results = folder / "9x9.result.npy"
+    np.save(results, np.full_like(np.load(results), 3))
+    assert "neither win, draw nor loss" in fails(*learn, "--positions", folder, "--minutes", 1)
     table = json.loads((folder / "set.json").read_text())
     for wrong in ({"feature_version": 1}, {"sizes": [[9, 9]]}, {"sizes": [[99, 9, 3]]}, {"games": "x"}):
         (folder / "set.json").write_text(json.dumps(table | wrong))

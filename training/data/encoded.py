@@ -22,15 +22,14 @@ import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION, N_PLANES
 from training.data.records import SelfPlayRecord
-from training.data.shards import RecordError, list_shards, read_shards
-from training.data.window import Chunk, Size, assemble
+from training.data.shards import SIDES, RecordError, list_shards, read_shards
+from training.data.window import Chunk, Size, assemble, chunks_of
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 
 _TABLE = "set.json"
 _FORMAT = 1
 _SLAB = 2048  # positions that are dense at a time
-_SIDES = (5, 22)  # protocol: cells of the boards there are
 
 COLUMNS = {
     "planes": np.uint8, "policy": np.uint8, "reply": np.uint8, "result": np.uint8, "root": np.uint8,
@@ -92,11 +91,7 @@ def join(parts: Sequence[Part]) -> Part:
 
 def encode_games(games: Sequence[SelfPlayRecord]) -> dict[Size, Part]:
     """Return the positions of games, for each board size in the order of the games."""
-    by_size: dict[Size, list[SelfPlayRecord]] = {}
-    for game in games:
-        if game.positions:
-            by_size.setdefault((game.width, game.height), []).append(game)
-    return {size: join(list(_slabs(Chunk(group), size))) for size, group in sorted(by_size.items())}
+    return {size: join(list(_slabs(chunk, size))) for size, chunk in chunks_of(games).items()}
 
 
 def _encode_shard(path: Path) -> tuple[str, int, dict[Size, Part]]:
@@ -164,13 +159,13 @@ def read_array(
     """
     path = folder / f"{size[0]}x{size[1]}.{name}.npy"
     try:
-        array: npt.NDArray[np.generic] = np.load(path, allow_pickle=False)
+        there = np.load(path, mmap_mode="r", allow_pickle=False)  # takes no memory yet
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
-    if array.shape != shape or array.dtype != kind:
+    if there.shape != shape or there.dtype != kind:
         wanted = f"{np.dtype(kind)} {list(shape)}"
-        raise ValueError(f"{path}: {array.dtype} {list(array.shape)}, expected {wanted}")
-    return array
+        raise ValueError(f"{path}: {there.dtype} {list(there.shape)}, expected {wanted}")
+    return np.array(there, order="C", subok=False)
 
 
 def read_sizes(folder: Path) -> tuple[int, dict[Size, int]]:
@@ -191,7 +186,7 @@ def read_sizes(folder: Path) -> tuple[int, dict[Size, int]]:
             if not is_list_of(row, is_count) or len(row) != 3:
                 raise ValueError("a size is three numbers")
             width, height, count = row
-            if not all(_SIDES[0] <= side <= _SIDES[1] for side in (width, height)) or not count:
+            if not all(SIDES[0] <= side <= SIDES[1] for side in (width, height)) or not count:
                 raise ValueError("a size out of range")
             sizes[width, height] = count
     except FileNotFoundError:
@@ -205,13 +200,16 @@ def read_part(folder: Path, size: Size, count: int) -> Part:
     """Read the positions of one size.
 
     Raises:
-        ValueError: one array is not there, damaged, or of another shape or type.
+        ValueError: one array is not there, damaged, or of another shape or type, or a result is none.
     """
     area = size[0] * size[1]
     shapes: dict[str, tuple[int, ...]] = {
         "planes": (count, math.ceil(N_PLANES * area / 8)), "policy": (count, area), "reply": (count, area),
         "root": (count, 3),
     }  # fmt: skip
-    return Part(*(
+    part = Part(*(
         read_array(folder, size, name, shapes.get(name, (count,)), kind) for name, kind in COLUMNS.items()
     ))  # type: ignore[arg-type]
+    if part.result.max() > 2:
+        raise ValueError(f"{folder}: a result of {size[0]}x{size[1]} is neither win, draw nor loss")
+    return part

@@ -47,7 +47,8 @@ _MAX_NAME = 200  # characters of a net id
 _LZMA_MEMORY = 64 << 20  # derived: ten times what unpacking of preset 4 takes
 _MAGIC = b"TNGSHARD"
 _DIGEST = 16
-_SIDES = (5, 22)  # protocol: cells of the boards there are
+SIDES = (5, 22)
+"""Shortest and longest side of a board, cells (protocol)."""
 
 
 class RecordError(ValueError):
@@ -162,7 +163,7 @@ def _check(
     numbered = np.repeat(np.arange(len(plies)), plies) << 16 | move
     wrong = {
         "a rule": ~np.isin(rule, [int(r) for r in Rule]),
-        "a board": (np.minimum(width, height) < _SIDES[0]) | (np.maximum(width, height) > _SIDES[1]),
+        "a board": (np.minimum(width, height) < SIDES[0]) | (np.maximum(width, height) > SIDES[1]),
         "a winner": winner > DRAW,
         "the length of a game": (plies > area) | (opening > plies),
         "the number of positions": (searched < plies - opening) | (searched > plies - opening + 1),

@@ -87,6 +87,15 @@ class Chunk:
         return self.points[part], self.weights[part]
 
 
+def chunks_of(games: Sequence[SelfPlayRecord]) -> dict[Size, Chunk]:
+    """Return the positions of games by the size of their boards, the smallest first."""
+    by_size: dict[Size, list[SelfPlayRecord]] = {}
+    for game in games:
+        if game.positions:
+            by_size.setdefault((game.width, game.height), []).append(game)
+    return {size: Chunk(group) for size, group in sorted(by_size.items())}
+
+
 def sampling_weights(
     full: npt.NDArray[np.bool_],
     surprise: npt.NDArray[np.float32],
@@ -163,13 +172,8 @@ class Window:
     def add(self, name: str, games: Sequence[SelfPlayRecord]) -> None:
         """Add the games of one shard and let the oldest go; `refresh` is the usual way."""
         self.games_seen += len(games)
-        by_size: dict[Size, list[SelfPlayRecord]] = {}
-        for game in games:
-            if game.positions:
-                by_size.setdefault((game.width, game.height), []).append(game)
-        for size, group in sorted(by_size.items()):
+        for size, chunk in chunks_of(games).items():
             window = self._sizes.setdefault(size, _SizeWindow())
-            chunk = Chunk(group)
             window.names.append(name)
             window.chunks.append(chunk)
             window.seen += self._usable(chunk)

@@ -25,6 +25,7 @@ from engine.rules.geometry import symmetries, symmetry_permutation
 from training.data.encoded import Part, join, read_array, read_part, read_sizes, write_array
 from training.data.window import Batch, Size, sampling_weights
 from training.files.atomic import write_atomically
+from training.files.foreign import read_bounded
 from training.net.network import Heads
 from training.settings.schema import LearnerConfig
 
@@ -235,10 +236,10 @@ def begin_labels(folder: Path, teacher: Path) -> set[Size]:
     """
     path, digest = folder / "teacher.txt", hashlib.blake2b(teacher.read_bytes(), digest_size=16).hexdigest()
     try:
-        if path.read_text(encoding="ascii").strip() != digest:
+        if read_bounded(path, 100) != digest.encode():
             raise ValueError(f"{folder} another teacher labelled it: encode the records again for this one")
     except FileNotFoundError:
-        write_atomically(path, f"{digest}\n".encode())
+        write_atomically(path, digest.encode())
     return {size for size in read_sizes(folder)[1] if has_labels(folder, [size])}
 
 
