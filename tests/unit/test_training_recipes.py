@@ -213,7 +213,6 @@ def test_what_a_run_begins_with_is_not_lost_by_a_kill_before_its_first_checkpoin
         raise Killed
 
     monkeypatch.setattr("training.loop.Run", killed)
-    monkeypatch.setattr(selfplay.signal, "signal", lambda *_: None)
     monkeypatch.setattr(Plan, "checkpoints", lambda plan, report=print: dict(plan.weights))
     run = ["--run-dir", str(tmp_path / "run"), "--device", "cpu"]
     recipe = ["--config", str(chain.path)]
