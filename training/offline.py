@@ -16,6 +16,7 @@ begins again). A self-play run begins with such a net by `--weights runs/student
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -25,16 +26,17 @@ from typing import TYPE_CHECKING
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import preset, preset_names
 from training.settings.resolve import make_config, read_stored, store_config
-from training.settings.values import ConfigError
+from training.settings.values import ConfigError, weighted_run
 
 if TYPE_CHECKING:
     from training.learn.learner import Learner
+    from training.learn.together import Group
     from training.run.log import RunLog
 
 _CHUNK = 32  # batches between two looks at clock and stop flag
 _SAVE_S = 60.0  # seconds between two checkpoints
 _SHOW_S = 10.0  # seconds between two lines
-_SLAB = 1024  # positions that are labelled at a time
+_SLABS = {"cuda": 1024, "cpu": 64}  # positions that are labelled at a time; on a core, what its cache holds
 _KEEP = "write the averaged net of a run alone, the matrices in 16 bits: a teacher to keep"
 
 
@@ -62,10 +64,18 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     learn = command("learn", "learn from encoded positions by the clock", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
     learn.add_argument("--preset", choices=preset_names(), default="laptop", help="settings (laptop)")
-    learn.add_argument("--minutes", type=float, required=True, help="of learning, resumed parts together")
-    learn.add_argument("--weights", type=Path, help="begin with the weights of another run")
+    learn.add_argument(
+        "--minutes", type=float, required=True, help="of learning, resumed parts together; 0: only export"
+    )
+    learn.add_argument(
+        "--weights", metavar="RUN[=SHARE]", action="append", default=[],
+        help="begin with the weights of another run; repeatable: the mean of runs that began with the same",
+    )  # fmt: skip
     learn.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as of training.selfplay"
+    )
+    learn.add_argument(
+        "--processes", type=int, default=0, help="that share each batch; 0: one a core for a line net (0)"
     )
     learn.add_argument("--no-export", action="store_true", help="leave the net in its checkpoint")
     label = command("label", "write what a net says of all positions beside them")
@@ -123,7 +133,7 @@ def _label(args: argparse.Namespace) -> None:
         if size in done:
             continue
         said = []
-        for planes in positions.positions(size, _SLAB):
+        for planes in positions.positions(size, _SLABS[device.type]):
             heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
             allowed, free = playable(planes)
             policies = log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half()
@@ -150,11 +160,12 @@ def _learn(args: argparse.Namespace) -> None:
 
     from training.learn.learner import Learner
     from training.learn.teacher import find_teacher
+    from training.learn.together import Group, companions
     from training.run.log import RunLog
     from training.run.stopping import stop_wish
 
-    if not 0 < args.minutes < float("inf"):
-        raise ConfigError(f"--minutes is above 0, not {args.minutes}")
+    if not 0 <= args.minutes < float("inf"):
+        raise ConfigError(f"--minutes is at least 0, not {args.minutes}")
     config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes}"])
     stored = args.run_dir / "config.json"
     if (before := read_stored(stored)) and before[0] != args.preset:
@@ -166,11 +177,27 @@ def _learn(args: argparse.Namespace) -> None:
     if learner.load():
         _say(f"continuing at batch {learner.batches}")
     elif args.weights:
-        learner.adopt({find_teacher(args.weights, _say): 1.0})
+        shares: dict[Path, float] = {}
+        for run, share in map(weighted_run, args.weights):
+            source = find_teacher(run, _say)
+            shares[source] = shares.get(source, 0.0) + share
+        learner.adopt(shares)
+    elif not args.minutes:
+        raise ConfigError("--minutes 0 learns nothing, and --weights names no net to export")
+    if not args.minutes:
+        learner.progress = 1.0
     store_config(stored, args.preset, config)
     log = RunLog(args.run_dir)
-    with stop_wish() as stopped:
-        _by_the_clock(learner, 60 * args.minutes, log, stopped)
+    with stop_wish() as stopped, contextlib.ExitStack() as stack:
+        group = None
+        if (processes := _processes(args.processes, learner)) > 1:
+            if not learner.batches:
+                learner.save()  # what the others begin with
+            group = Group(processes, learner.numbers())
+            learner.join(group)
+            stack.enter_context(companions(group, learner.config, args.run_dir, args.positions, _CHUNK))
+        _by_the_clock(learner, 60 * args.minutes, log, stopped, group)
+        stack.close()
         log.close()
         if stopped():
             _say("stopped; the same command goes on")
@@ -181,12 +208,31 @@ def _learn(args: argparse.Namespace) -> None:
     del lock
 
 
-def _by_the_clock(learner: Learner, seconds: float, log: RunLog, stopped: Callable[[], bool]) -> None:
+def _processes(asked: int, learner: Learner) -> int:
+    """Return how many processes learn: one a core, if nobody asks, where a net learns in one thread."""
+    from training.crew.cores import cpu_count
+    from training.net import trunk
+
+    if asked < 0:
+        raise ConfigError(f"--processes is at least 0, not {asked}")
+    if learner.progress == 1:
+        return 1  # nothing is left to learn
+    one = learner.device.type != "cpu" or not trunk.able(learner.config.net)
+    wanted = asked or (1 if one else cpu_count())
+    return next(n for n in range(wanted, 0, -1) if learner.config.batch % n == 0)
+
+
+def _by_the_clock(
+    learner: Learner, seconds: float, log: RunLog, stopped: Callable[[], bool], group: Group | None
+) -> None:
     """Learn until the time is over, that of earlier parts counted, or `stopped`; then save."""
-    started_s = time.monotonic() - seconds * (learner.progress or 0.0)
+    learner.progress = learner.progress or 0.0
+    started_s = time.monotonic() - seconds * learner.progress
     shown_s = saved_s = time.monotonic()
-    samples, learner.progress = learner.samples, learner.progress or 0.0
+    samples = learner.samples
     while learner.progress < 1 and not stopped():
+        if group:
+            group.tell(learner.progress)
         metrics = learner.step(_CHUNK)
         now_s = time.monotonic()
         learner.progress = min(1.0, (now_s - started_s) / seconds)

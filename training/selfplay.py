@@ -22,7 +22,7 @@ from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
-from training.settings.values import ConfigError, describe, positive
+from training.settings.values import ConfigError, describe, weighted_run
 
 if TYPE_CHECKING:
     from training.crew.players import Venue
@@ -124,18 +124,6 @@ def main(argv: list[str] | None = None) -> int:
         return 2 if isinstance(error, (ConfigError, LockError)) else 1
 
 
-def parse_share(text: str) -> tuple[Path, float]:
-    """Return folder and share of `RUN` (1) or `RUN=SHARE`; a folder's own name may hold "=".
-
-    Raises:
-        ConfigError: the share is not a number above 0.
-    """
-    folder, sign, share = text.rpartition("=")
-    if not sign or Path(text).is_dir():
-        return Path(text), 1.0
-    return Path(folder), positive(share, f"--weights {text}: the share")
-
-
 def _start(args: argparse.Namespace, recipe: Recipe) -> str:
     """Return the options that name what the run begins with from other runs; empty without any.
 
@@ -185,7 +173,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     *before, last = plan_run(recipe, args.run_dir, own, shared)
     if args.weights or args.records:
         weights: dict[Path, float] = {}
-        for folder, share in map(parse_share, args.weights):
+        for folder, share in map(weighted_run, args.weights):
             weights[folder] = weights.get(folder, 0.0) + share
         last = dataclasses.replace(
             last, weights=weights, records=args.records, records_positions=args.records_positions

@@ -18,9 +18,8 @@ from training.data.shards import write_shard
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
 from training.learn.learner import Learner, SpoiltError
-from training.selfplay import parse_share
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
-from training.settings.values import ConfigError
+from training.settings.values import ConfigError, weighted_run
 
 NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 CONFIG = LearnerConfig(net=NET, batch=16, total_batches=100, warmup=5, window_min=100, bf16=False, seed=3)
@@ -345,15 +344,15 @@ def test_weights_of_several_runs_are_averaged_by_their_shares(tmp_path):
 
 
 def test_shares_of_runs_are_read_and_folders_may_hold_the_sign(tmp_path):
-    assert parse_share("runs/a") == (Path("runs/a"), 1.0)
-    assert parse_share("runs/a=0.25") == (Path("runs/a"), 0.25)
+    assert weighted_run("runs/a") == (Path("runs/a"), 1.0)
+    assert weighted_run("runs/a=0.25") == (Path("runs/a"), 0.25)
     odd = tmp_path / "lr=0.5"
     odd.mkdir()
-    assert parse_share(str(odd)) == (odd, 1.0)
-    assert parse_share(f"{odd}=2") == (odd, 2.0)
+    assert weighted_run(str(odd)) == (odd, 1.0)
+    assert weighted_run(f"{odd}=2") == (odd, 2.0)
     for share in ("", "0", "-1", "inf", "nan", "half"):
         with pytest.raises(ConfigError, match="above 0"):
-            parse_share(f"runs/a={share}")
+            weighted_run(f"runs/a={share}")
 
 
 def test_gradients_are_clipped(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +24,11 @@ from training.learn.averaged import load_averaged
 from training.learn.learner import Learner
 from training.learn.resident import Resident, write_labels
 from training.learn.teacher import Teacher
+from training.learn.together import Group, companions
 from training.net.line_stem import LineStem
 from training.net.network import Heads, whole
 from training.offline import main
-from training.settings.schema import LearnerConfig, NetConfig
+from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 
 NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 CONFIG = LearnerConfig(
@@ -195,6 +198,89 @@ def test_teacher_and_student_by_command(folder, tmp_path, capsys):
     assert checkpoint.newest_good(tmp_path / "s" / "checkpoints", print)[1]["batches"] == batches
 
 
+def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path, capsys):
+    learn = [
+        "learn",
+        "--positions",
+        str(folder),
+        *SMALL,
+        "--set",
+        "learner.net.kind=lines",
+        "--processes",
+        "1",
+    ]
+    nets = []
+    for seed in (1, 2):
+        run = tmp_path / f"s{seed}"
+        steps = [*learn, "--run-dir", str(run), "--minutes", "0.01", "--set", f"learner.seed={seed}"]
+        assert main([*steps, "--no-export", *(("--weights", str(tmp_path / "s1")) if seed == 2 else ())]) == 0
+        nets.append(load_averaged(checkpoint.newest_good(run / "checkpoints", print)[0])[0].state_dict())
+    shares = ["--weights", f"{tmp_path / 's1'}=3", "--weights", f"{tmp_path / 's2'}"]
+    assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0", *shares]) == 0
+    assert (tmp_path / "mean" / "nets" / "mean.fp32.onnx").exists()
+    path, state = checkpoint.newest_good(tmp_path / "mean" / "checkpoints", print)
+    assert state["batches"] == 0
+    mean = load_averaged(path)[0].state_dict()
+    name = "policy_in.weight"
+    assert not torch.equal(nets[0][name], nets[1][name])
+    torch.testing.assert_close(mean[name], 0.75 * nets[0][name] + 0.25 * nets[1][name])
+    assert main([*learn, "--run-dir", str(tmp_path / "none"), "--minutes", "0"]) == 2
+    assert "names no net" in capsys.readouterr().err
+
+
+def test_processes_learn_what_one_learns_alone(folder, tmp_path):
+    net = replace(NET, kind="lines")
+    config = replace(CONFIG, net=net, freeze_norm=0.0, threads=1, fast_weight=0.0, loss=LossConfig(reply=0.0))
+    alone = Learner(config, tmp_path / "one", "cpu", positions=[folder])
+    alone.save()
+    group = Group(2, alone.numbers())
+    learners = []
+    for rank in range(2):
+        learner = Learner(config, tmp_path / "one", "cpu", positions=[folder])
+        assert learner.load()
+        own = copy.copy(group)
+        own.rank = rank
+        learner.join(own)
+        learners.append(learner)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda learner: learner.step(1)["batches"], learners)) == [1, 1]
+    alone.step(1)
+    first, second = (list(learner.model.parameters()) for learner in learners)
+    for mine, a, b in zip(alone.model.parameters(), first, second, strict=True):
+        assert torch.equal(a, b)
+        assert (a.grad - mine.grad).norm() < 1e-4 * mine.grad.norm()
+    assert [learner.samples for learner in learners] == [16, 16]
+
+
+def test_two_processes_by_command(folder, tmp_path, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
+    learn += ["--set", "learner.net.kind=lines", "--minutes", "0.2", "--processes", "2"]
+    assert main(learn) == 0
+    path, state = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)
+    assert state["progress"] == 1.0 and state["samples"] == 8 * state["batches"] > 0
+    assert main(learn) == 0 and checkpoint.newest_good(path.parent, print)[1]["batches"] == state["batches"]
+    assert main([*learn, "--processes", "-1"]) == 2
+    assert "--processes is at least 0" in capsys.readouterr().err
+
+
+def test_a_process_that_ends_is_an_error_and_not_a_wait(folder, tmp_path):
+    config = replace(CONFIG, net=replace(NET, kind="lines"))
+    learner = Learner(config, tmp_path / "r", "cpu", positions=[folder])
+    learner.save()
+    group = Group(2, learner.numbers())
+    learner.join(group)
+    with (
+        pytest.raises(RuntimeError, match="has ended"),
+        companions(group, config, tmp_path / "r", [tmp_path / "nothing"], 4),  # the other finds no positions
+    ):
+        group.tell(0.0)
+        learner.step(4)
+    with pytest.raises(ValueError, match="one process alone"):
+        Learner(replace(config, schedule="kl"), tmp_path / "r", "cpu", positions=[folder]).join(group)
+    with pytest.raises(ValueError, match="cannot share"):
+        Learner(replace(config, batch=15), tmp_path / "r", "cpu", positions=[folder]).join(group)
+
+
 def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):
     for seed in (1, 2):
         learner = Learner(replace(CONFIG, seed=seed), tmp_path / f"t{seed}", "cpu", positions=[folder])
@@ -241,7 +327,7 @@ def test_what_is_refused(folder, tmp_path, capsys):
         "encode", "--records", records, "--positions", tmp_path / "new", "--processes", -1
     )
     learn = ("learn", "--run-dir", run, *SMALL)
-    assert "above 0" in fails(*learn, "--positions", folder, "--minutes", 0)
+    assert "at least 0" in fails(*learn, "--positions", folder, "--minutes", -1)
     assert "no encoded positions" in fails(*learn, "--positions", tmp_path / "none", "--minutes", 1)
     assert "neither a checkpoint" in fails("label", "--positions", folder, "--teacher", tmp_path / "none")
     array = folder / "9x9.policy.npy"

@@ -27,6 +27,7 @@ from training.learn.averaged import check_features, load_averaged, plain_errors
 from training.learn.optimizer import kind_of, make_optimizer
 from training.learn.resident import Drawn, Resident
 from training.learn.teacher import Teacher, find_teacher
+from training.learn.together import Group
 from training.net import trunk
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16
@@ -45,6 +46,13 @@ class SpoiltError(FloatingPointError):
 def loss_of_nothing(config: LossConfig, points: int) -> float:
     """Return the loss of a net that holds every one of `points` moves and every result for equally likely."""
     return (1 + config.reply + config.soft) * math.log(points) + config.value * math.log(3)
+
+
+def _statistics(model: Network) -> list[Tensor]:
+    """Return the means and variances that normalisation has learned."""
+    norms = (module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d))
+    found = (t for norm in norms for t in (norm.running_mean, norm.running_var))
+    return [t for t in found if t is not None]
 
 
 class Learner:
@@ -102,6 +110,7 @@ class Learner:
         self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
         self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
         self._kl = 0.0
+        self._group: Group | None = None
         self._teacher: Teacher | None = None
         if config.teacher:
             source = find_teacher(Path(config.teacher), report)
@@ -123,6 +132,27 @@ class Learner:
     @property
     def checkpoints_dir(self) -> Path:
         return self.run_dir / "checkpoints"
+
+    def numbers(self) -> int:
+        """Return how many numbers this learner brings to `Group.mean` for a batch."""
+        return sum(t.numel() for t in (*self.model.parameters(), *_statistics(self.model)))
+
+    def join(self, group: Group) -> None:
+        """Learn together with the same learner in other processes, which have the same weights now.
+
+        All draw the same batches from encoded positions, each computes a part of them.
+
+        Raises:
+            ValueError: not from encoded positions on a CPU, the batch cannot be divided, or the rate goes by
+                what a learner sees of its own part.
+        """
+        if self.device.type != "cpu" or not isinstance(self.window, Resident) or self.config.schedule == "kl":
+            raise ValueError("a GPU, records and the schedule kl are for one process alone")
+        if self.config.batch % group.count:
+            raise ValueError(f"{group.count} processes cannot share batches of {self.config.batch}")
+        torch.set_num_threads(self.config.threads or 1)
+        share = self.config.batch // group.count
+        self._group, self.window.part = group, slice(group.rank * share, (group.rank + 1) * share)
 
     def refresh(self, cycle: int | None = None) -> int:
         """Read shards that are new under `run_dir/records`; return the number of usable positions added.
@@ -224,11 +254,15 @@ class Learner:
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise SpoiltError(self._spoilt(loss.item()))
         loss.backward()  # type: ignore[no-untyped-call]
+        if self._group:
+            gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+            self._group.mean([*gradients, *_statistics(self.model)])
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
         self.optimizer.step()
         self.batches += 1
-        self.samples += len(batch.planes)
-        self.spent += len(batch.planes)
+        taken = len(batch.planes) * (self._group.count if self._group else 1)
+        self.samples += taken
+        self.spent += taken
         self._average()
         if c.schedule == "kl" and self.batches % c.kl_every == 0:
             self._adapt()

@@ -125,6 +125,7 @@ class Resident:
     Attributes:
         games_seen: games behind them.
         taught: whether a teacher has labelled them.
+        part: which of the positions of each batch are taken.
     """
 
     def __init__(
@@ -148,6 +149,7 @@ class Resident:
         self.taught = labels and not bare
         if labels and 0 < len(bare) < len(found):
             raise ValueError(f"{bare[0]} has no labels of a teacher, other positions have")
+        self.part = slice(None)
         self._sizes: list[_Size] = []
         rules = config.rule_weights()
         for size in sorted({size for _, _, sizes in found for size in sizes}):
@@ -174,7 +176,7 @@ class Resident:
 
     def _draw(self, rng: np.random.Generator, batch: int) -> Drawn:
         group = self._sizes[int(rng.choice(len(self._sizes), p=self._shares))]
-        return group.draw(rng.random((2, batch)))
+        return group.draw(rng.random((2, batch))[:, self.part])
 
     def draws(
         self, rng: np.random.Generator, batch: int, count: int, ahead: bool = False

@@ -15,7 +15,7 @@ from training.net.network import Heads, Network, computes_in_bf16
 
 
 def find_teacher(path: Path, report: Callable[[str], None] = print) -> Path:
-    """Return the checkpoint that `learner.teacher` names, itself or as the newest good one of a run.
+    """Return the checkpoint that a path names, itself or as the newest good one of a run.
 
     Args:
         path: a checkpoint, or the folder of a run.
@@ -28,7 +28,7 @@ def find_teacher(path: Path, report: Callable[[str], None] = print) -> Path:
         return path
     newest = newest_good(path / "checkpoints", report)
     if newest is None:
-        raise CheckpointError(f"learner.teacher: {path} is neither a checkpoint nor a run that has one")
+        raise CheckpointError(f"{path} is neither a checkpoint nor a run that has one")
     return newest[0]
 
 

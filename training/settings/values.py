@@ -9,6 +9,7 @@ import textwrap
 import types
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.ranges import shown
@@ -46,6 +47,18 @@ def weighted(text: str, what: str, sign: str = ":") -> tuple[str, float]:
     """
     name, found, weight = text.partition(sign)
     return name, positive(weight, f"{what} {text!r}: the weight") if found else 1.0
+
+
+def weighted_run(text: str) -> tuple[Path, float]:
+    """Return folder and share of `RUN` (1) or `RUN=SHARE`; a folder's own name may hold "=".
+
+    Raises:
+        ConfigError: the share is not a number above 0.
+    """
+    folder, sign, share = text.rpartition("=")
+    if not sign or Path(text).is_dir():
+        return Path(text), 1.0
+    return Path(folder), positive(share, f"--weights {text}: the share")
 
 
 def weighted_rule(text: str) -> tuple[int, float]:

@@ -1,0 +1,150 @@
+"""Processes that learn one net together: each computes a part of a batch, all step along the mean gradient.
+
+So every process has the same weights after every batch, and their number changes little but the time (a loss
+over positions that have a target is a mean within each part): "Accurate, Large Minibatch SGD",
+https://arxiv.org/abs/1706.02677. A line net learns in passes of one thread; this is how it learns on all cores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import wait
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.settings.schema import LearnerConfig
+
+_OVER = 2.0  # told in the place of a progress: nothing more is to be learned
+
+
+class Group:
+    """What the processes share: a place for the gradients of each, a progress, and a barrier.
+
+    Attributes:
+        count: of processes.
+        rank: of this one; the first, 0, tells the others how far learning has come and keeps the result.
+    """
+
+    def __init__(self, count: int, numbers: int) -> None:
+        """Make room.
+
+        Args:
+            count: of processes.
+            numbers: that each of them brings to `mean`.
+        """
+        context = multiprocessing.get_context("spawn")
+        self.count, self.rank = count, 0
+        self._room = context.RawArray("f", 2 * count * numbers)
+        self._told = context.RawArray("d", 1)
+        self._barrier = context.Barrier(count)
+        self._half = 0
+
+    def mean(self, tensors: Sequence[Tensor]) -> None:
+        """Put the mean over all processes into each tensor, float32; the same bits in all of them.
+
+        Raises:
+            threading.BrokenBarrierError: a process has ended.
+        """
+        room = torch.from_numpy(np.frombuffer(self._room, np.float32)).view(2, self.count, -1)
+        room = room[self._half]
+        self._half ^= 1  # by the time it is this half's turn again everybody has read it
+        torch.cat([tensor.flatten() for tensor in tensors], out=room[self.rank])
+        self._barrier.wait()
+        for tensor, part in zip(tensors, room.mean(0).split([t.numel() for t in tensors]), strict=True):
+            tensor.copy_(part.view(tensor.shape))
+
+    def tell(self, progress: float) -> None:
+        """Tell the others, who `ask`, how far learning has come.
+
+        Raises:
+            threading.BrokenBarrierError: a process has ended.
+        """
+        self._told[0] = progress
+        self._barrier.wait()
+
+    def ask(self) -> float:
+        """Wait for the first process to `tell`; return what it says.
+
+        Raises:
+            threading.BrokenBarrierError: a process has ended.
+        """
+        self._barrier.wait()
+        return float(self._told[0])
+
+    def end(self) -> None:
+        """Let nobody wait for this process any more."""
+        self._barrier.abort()
+
+
+@contextlib.contextmanager
+def companions(
+    group: Group, config: LearnerConfig, run_dir: Path, positions: Sequence[Path], chunk: int
+) -> Iterator[None]:
+    """Start the other processes, which begin with the newest checkpoint of a run and learn along.
+
+    Args:
+        group: what they share with this one.
+        config: of the learner, theirs too.
+        run_dir: of the checkpoint.
+        positions: folders of encoded positions that they learn from.
+        chunk: batches between two words of this process on the progress.
+
+    Raises:
+        RuntimeError: one of them has ended before it was told to.
+    """
+    context = multiprocessing.get_context("spawn")
+    others = [
+        context.Process(
+            target=_learn_along, args=(group, rank, config, run_dir, list(positions), chunk), daemon=True
+        )
+        for rank in range(1, group.count)
+    ]
+    over = threading.Event()
+
+    def watch() -> None:
+        wait([process.sentinel for process in others])  # the first one to end
+        if not over.is_set():
+            group.end()
+
+    for process in others:
+        process.start()
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+        over.set()
+        group.tell(_OVER)
+        for process in others:
+            process.join()
+    except threading.BrokenBarrierError:
+        raise RuntimeError("a process that learned along has ended; the same command goes on") from None
+    finally:
+        over.set()
+        for process in others:
+            process.terminate()
+
+
+def _learn_along(
+    group: Group, rank: int, config: LearnerConfig, run_dir: Path, positions: list[Path], chunk: int
+) -> None:
+    from training.learn.learner import Learner
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is asked, and says when it is over
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    group.rank = rank
+    learner = Learner(config, run_dir, "cpu", positions=positions)
+    learner.load()
+    learner.join(group)
+    with contextlib.suppress(threading.BrokenBarrierError):
+        while (progress := group.ask()) < _OVER:
+            learner.progress = progress
+            learner.step(chunk)
