@@ -2,7 +2,7 @@
 
 So every process has the same weights after every batch, and their number changes little but the time (a loss
 over positions that have a target is a mean within each part): "Accurate, Large Minibatch SGD",
-https://arxiv.org/abs/1706.02677. A line net learns in passes of one thread; this is how it learns on all cores.
+https://arxiv.org/abs/1706.02677. A line net learns in passes of one thread; so it learns on all cores.
 """
 
 from __future__ import annotations
