@@ -58,7 +58,8 @@ class Group:
         self._half ^= 1  # by the time it is this half's turn again everybody has read it
         torch.cat([tensor.flatten() for tensor in tensors], out=room[self.rank])
         self._barrier.wait()
-        for tensor, part in zip(tensors, room.mean(0).split([t.numel() for t in tensors]), strict=True):
+        parts = torch.split(room.mean(0), [tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
             tensor.copy_(part.view(tensor.shape))
 
     def tell(self, progress: float) -> None:
@@ -137,9 +138,7 @@ def _learn_along(
     from training.learn.learner import Learner
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is asked, and says when it is over
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
     group.rank = rank
     learner = Learner(config, run_dir, "cpu", positions=positions)
     learner.load()
@@ -148,3 +147,10 @@ def _learn_along(
         while (progress := group.ask()) < _OVER:
             learner.progress = progress
             learner.step(chunk)
+
+
+def _end_with_the_first() -> None:
+    first = multiprocessing.parent_process()
+    assert first is not None
+    first.join()
+    os._exit(1)  # it was killed: nobody would come to the barrier any more
