@@ -87,12 +87,55 @@ def test_boards_of_all_sizes_are_judged_in_their_places():
 def test_the_area_under_the_curve_counts_pairs():
     def of(utility, z):
         blank = np.zeros(len(z))
-        return Judgement(blank, blank, blank, blank, blank, blank, np.array(utility), np.array(z)).auc()
+        values = np.array(utility), np.array(z), np.zeros((len(z), 3))
+        return Judgement(blank, blank, blank, blank, blank, blank, *values).auc()
 
     assert of([0.5, 0.1, -0.2, 0.3], [1, 1, -1, -1]) == pytest.approx(3 / 4)
     assert of([0.5, 0.5], [1, -1]) == pytest.approx(1 / 2)
     assert of([0.1, 0.9, -0.4], [1, 0, -1]) == 1
     assert math.isnan(of([0.5], [1]))
+
+
+class Weighs:
+    """A net that knows what some moves of white's are worth to white, by the stones on the board."""
+
+    max_batch = None
+
+    def __init__(self, worth):
+        self.worth = worth
+
+    def evaluate(self, planes, keys):
+        wdl = np.zeros((len(planes), 3), np.float32)
+        for row, position in enumerate(planes):
+            theirs = position[2].ravel()  # behind a move of white's black is to move
+            worth = sum(value for point, value in self.worth.items() if theirs[point])
+            wdl[row] = (1 - worth) / 2, 0, (1 + worth) / 2
+        return np.zeros((len(planes), planes.shape[2] * planes.shape[3]), np.float32), wdl
+
+
+def test_the_order_of_moves_is_the_correlation_within_a_position():
+    moves, q = (49, 50, 22, 23, 60), (0.3, 0.2, -0.5, 0.99, 0.1)  # one that is as good as proven
+    first = dataclasses.replace(
+        POSITION, points=moves, share=(0.5, 0.2, 0.2, 0.05, 0.001), q=q, moves=MOVES[:3]
+    )
+    second = dataclasses.replace(first, q=(-0.6, -0.7, 0.0, -0.98, -0.6))
+    known = dict(zip(moves, (0.1, 0.3, -0.2, 0.7, -0.9), strict=True))
+    found = judge(Weighs(known), [first, second, dataclasses.replace(POSITION, q=())])
+    net = np.array([0.1, 0.3, -0.2]) - 0.2 / 3
+    sums = [
+        [a @ b, a @ a, b @ b]
+        for a, b in ((net, np.array(p.q[:3]) - np.mean(p.q[:3])) for p in (first, second))
+    ]
+    assert found.siblings == pytest.approx(np.array([*sums, [0, 0, 0]]), abs=1e-6)
+    total = np.sum(sums, axis=0)
+    assert found.order() == pytest.approx(total[0] / math.sqrt(total[1] * total[2]), abs=1e-6)
+    right = judge(Weighs(dict(zip(moves, q, strict=True))), [first, first])
+    assert right.order() == pytest.approx(1)
+    gap, deviation = right.order_gap(judge(Weighs(known), [first, second]))
+    assert gap == pytest.approx(1 - found.order()) and deviation > 0
+    rows = table(["right", "other"], [right, judge(Weighs(known), [first, first])])
+    assert rows[0].endswith("order") and rows[1].endswith("1.0000") and "order -" in rows[3]
+    assert math.isnan(judge(Says({49: 1.0}), [dataclasses.replace(POSITION, q=())]).order())
 
 
 def test_the_table_says_how_the_second_net_differs():

@@ -13,10 +13,11 @@ first, with their shares of the visits and their utilities.
 
 from __future__ import annotations
 
+import itertools
 import json
 import lzma
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ LABELLED_BY = ("simulations", "net")
 """Entries of a recipe that sets must share to become one."""
 UNSEEN = 0.01
 """A prior below which a search may never look (protocol: the issue's measure of blind spots)."""
+SIBLINGS = 8
+"""Moves of a position that are compared with each other, the most visited (derived: most of the visits)."""
+SIBLING_SHARE = 0.002
+"""Of the visits, that such a move has at least (derived: a hundred of 50,000, enough for a utility)."""
+OPEN = 0.97
+"""Utility from which on a move is as good as proven, which a search finds out by itself (derived)."""
 
 
 class HoldoutError(ValueError):
@@ -182,6 +189,9 @@ class Judgement:
         deep: squared distance of win - loss from that of the deep search, 0 to 4.
         utility: win - loss of the net.
         z: the results.
+        siblings: [N, 3] sums over the moves of a position that are still open: the product of what the net
+            says of the position behind a move and of the move's utility, both less their means over these
+            moves, and the squares of either; 0 where fewer than two moves are known.
     """
 
     policy: npt.NDArray[np.float64]
@@ -192,6 +202,7 @@ class Judgement:
     deep: npt.NDArray[np.float64]
     utility: npt.NDArray[np.float64]
     z: npt.NDArray[np.float64]
+    siblings: npt.NDArray[np.float64]
 
     MEASURES = ("policy", "unseen", "top", "regret", "brier", "deep")
 
@@ -204,25 +215,72 @@ class Judgement:
         below, upto = np.searchsorted(order, won, "left"), np.searchsorted(order, won, "right")
         return float((below + upto).mean() / (2 * len(lost)))
 
+    def order(self) -> float:
+        """Return the correlation of net and deep search over the moves of each position; nan without any."""
+        return float(correlation(self.siblings.sum(axis=0)))
+
+    def order_gap(self, other: Judgement) -> tuple[float, float]:
+        """Return by how much this order is better than another one's of the same positions, and the standard
+        error of that (jackknife over positions).
+        """
+        left_out = [correlation(j.siblings.sum(axis=0) - j.siblings) for j in (self, other)]
+        gaps, n = left_out[0] - left_out[1], len(self.siblings)
+        return self.order() - other.order(), float(np.sqrt((n - 1) / n * ((gaps - gaps.mean()) ** 2).sum()))
+
+
+def correlation(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return correlations of sums [..., 3]: products, and squares of either side; nan without spread."""
+    spread = np.sqrt(sums[..., 1] * sums[..., 2])
+    return np.divide(sums[..., 0], spread, out=np.full(spread.shape, np.nan), where=spread > 0)
+
 
 def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
-    """Ask a net about every position."""
+    """Ask a net about every position, and about those behind its moves."""
     rows = np.zeros((len(positions), 8))
-    order = sorted(range(len(positions)), key=lambda i: (positions[i].width, positions[i].height))
+    for i, board, logits, wdl in _asked(evaluator, positions, [()] * len(positions)):
+        rows[i] = _judged(positions[i], board, logits.astype(float), wdl.astype(float))
+    moves = [(i, k) for i, position in enumerate(positions) for k in _open_moves(position)]
+    parents = [positions[i] for i, _ in moves]
+    said = np.zeros(len(moves))
+    for j, _, _, wdl in _asked(evaluator, parents, [(positions[i].points[k],) for i, k in moves]):
+        said[j] = float(wdl[2]) - float(wdl[0])  # the opponent is to move there
+    groups: dict[int, list[tuple[float, float]]] = {}
+    for (i, k), utility in zip(moves, said, strict=True):
+        groups.setdefault(i, []).append((utility, positions[i].q[k]))
+    siblings = np.zeros((len(positions), 3))
+    for i, group in groups.items():
+        net, deep = (np.array(group) - np.mean(group, axis=0)).T
+        siblings[i] = net @ deep, net @ net, deep @ deep
+    return Judgement(*rows.T.copy(), siblings)
+
+
+def _open_moves(position: Position) -> list[int]:
+    """Return which moves of a position can be compared with each other; none where there is only one."""
+    shares = zip(position.share[:SIBLINGS], position.q, strict=False)
+    found = [k for k, (share, q) in enumerate(shares) if share >= SIBLING_SHARE and abs(q) < OPEN]
+    return found if len(found) > 1 else []
+
+
+def _asked(
+    evaluator: Evaluator, positions: Sequence[Position], moves: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[int, Board, npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
+    """Yield the number of each position, its board behind some moves, and the net's logits and WDL there."""
+
+    def size(i: int) -> tuple[int, int]:
+        return positions[i].width, positions[i].height
+
     most = min(BATCH, evaluator.max_batch or BATCH)
-    at = 0
-    while at < len(order):
-        first = positions[order[at]]
-        chunk = [i for i in order[at : at + most] if positions[i].width == first.width]
-        chunk = [i for i in chunk if positions[i].height == first.height]
-        boards = [positions[i].board() for i in chunk]
-        planes = np.stack([encode(board) for board in boards])
-        keys = np.array([board.hash for board in boards], np.uint64)
-        logits, wdl = evaluator.evaluate(np.ascontiguousarray(planes), keys)
-        for row, i in enumerate(chunk):
-            rows[i] = _judged(positions[i], boards[row], logits[row].astype(float), wdl[row].astype(float))
-        at += len(chunk)
-    return Judgement(*rows.T.copy())
+    for _, same_size in itertools.groupby(sorted(range(len(positions)), key=size), key=size):
+        group = list(same_size)
+        for chunk in (group[at : at + most] for at in range(0, len(group), most)):
+            boards = []
+            for i in chunk:
+                boards.append(positions[i].board())
+                for point in moves[i]:
+                    boards[-1].place(point)
+            planes = np.ascontiguousarray(np.stack([encode(board) for board in boards]))
+            logits, wdl = evaluator.evaluate(planes, np.array([board.hash for board in boards], np.uint64))
+            yield from zip(chunk, boards, logits, wdl, strict=True)
 
 
 def _judged(
@@ -249,13 +307,14 @@ def _judged(
 def table(names: Sequence[str], judgements: Sequence[Judgement]) -> list[str]:
     """Return lines for people: a row a net, then how others differ from the first, with 95 % intervals."""
     width = max(map(len, (*names, "net")))
-    head = f"{'net':<{width}}  policy  <1 % prior  same best  regret   Brier  to deep     AUC"
+    head = f"{'net':<{width}}  policy  <1 % prior  same best  regret   Brier  to deep     AUC   order"
     rows = [head]
     for name, j in zip(names, judgements, strict=True):
         p, u, t, r, b, d = (float(getattr(j, m).mean()) for m in Judgement.MEASURES)
         regret = f"{'-' if math.isnan(r) else f'{r:.4f}':>6}"
         rows.append(
             f"{name:<{width}}  {p:6.3f}  {u:10.1%}  {t:9.1%}  {regret}  {b:6.4f}  {d:7.4f}  {j.auc():6.4f}"
+            f"  {j.order():6.4f}"
         )
     for name, j in zip(names[1:], judgements[1:], strict=True):
         parts = []
@@ -264,6 +323,9 @@ def table(names: Sequence[str], judgements: Sequence[Judgement]) -> list[str]:
             if math.isnan(gap.mean()):
                 continue
             parts.append(f"{measure} {gap.mean():+.4f} +- {1.96 * gap.std() / math.sqrt(len(gap)):.4f}")
+        gap_of_orders, deviation = j.order_gap(judgements[0])
+        if not math.isnan(gap_of_orders):
+            parts.append(f"order {gap_of_orders:+.4f} +- {1.96 * deviation:.4f}")
         rows.append(f"{name} minus {names[0]}: {', '.join(parts)}")
     return rows
 
