@@ -231,7 +231,9 @@ class Judgement:
 def correlation(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return correlations of sums [..., 3]: products, and squares of either side; nan without spread."""
     spread = np.sqrt(sums[..., 1] * sums[..., 2])
-    return np.divide(sums[..., 0], spread, out=np.full(spread.shape, np.nan), where=spread > 0)
+    found: npt.NDArray[np.float64] = np.full(spread.shape, np.nan)
+    np.divide(sums[..., 0], spread, out=found, where=spread > 0)
+    return found
 
 
 def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
@@ -251,7 +253,8 @@ def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
     for i, group in groups.items():
         net, deep = (np.array(group) - np.mean(group, axis=0)).T
         siblings[i] = net @ deep, net @ net, deep @ deep
-    return Judgement(*rows.T.copy(), siblings)
+    policy, unseen, top, regret, brier, deep, utility, z = rows.T.copy()
+    return Judgement(policy, unseen, top, regret, brier, deep, utility, z, siblings)
 
 
 def _open_moves(position: Position) -> list[int]:
