@@ -251,8 +251,8 @@ def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
         groups.setdefault(i, []).append((utility, positions[i].q[k]))
     siblings = np.zeros((len(positions), 3))
     for i, group in groups.items():
-        net, deep = (np.array(group) - np.mean(group, axis=0)).T
-        siblings[i] = net @ deep, net @ net, deep @ deep
+        here, there = (np.array(group) - np.mean(group, axis=0)).T  # what the net says, what the search found
+        siblings[i] = here @ there, here @ here, there @ there
     policy, unseen, top, regret, brier, deep, utility, z = rows.T.copy()
     return Judgement(policy, unseen, top, regret, brier, deep, utility, z, siblings)
 
