@@ -253,8 +253,7 @@ def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
     for i, group in groups.items():
         here, there = (np.array(group) - np.mean(group, axis=0)).T  # what the net says, what the search found
         siblings[i] = here @ there, here @ here, there @ there
-    policy, unseen, top, regret, brier, deep, utility, z = rows.T.copy()
-    return Judgement(policy, unseen, top, regret, brier, deep, utility, z, siblings)
+    return Judgement(*(*rows.T.copy(), siblings))
 
 
 def _open_moves(position: Position) -> list[int]:
