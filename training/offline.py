@@ -37,6 +37,7 @@ _CHUNK = 32  # batches between two looks at clock and stop flag
 _SAVE_S = 60.0  # seconds between two checkpoints
 _SHOW_S = 10.0  # seconds between two lines
 _SLABS = {"cuda": 1024, "cpu": 64}  # positions that are labelled at a time; on a core, what its cache holds
+_MOST_BESIDE = 4  # positions for each of the games'; more than four moves of one are not taken
 _KEEP = "write the averaged net of a run alone, the matrices in 16 bits: a teacher to keep"
 
 
@@ -60,6 +61,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     encode.add_argument(
         "--records", type=Path, action="append", required=True, help="folder of shards (repeatable)"
     )
+    encode.add_argument(
+        "--beside", type=float, default=0.0, metavar="SHARE",
+        help="as many positions beside the games for each of them, for a teacher to label (0)",
+    )  # fmt: skip
     encode.add_argument("--processes", type=int, default=0, help="side by side; 0: one a core (0)")
     learn = command("learn", "learn from encoded positions by the clock", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
@@ -110,7 +115,9 @@ def _encode(args: argparse.Namespace) -> None:
         raise ConfigError(f"--processes is at least 0, not {args.processes}")
     started_s = time.monotonic()
     processes = args.processes or cpu_count()
-    count = encode(args.records, args.positions, processes, _say)
+    if not 0 <= args.beside <= _MOST_BESIDE:
+        raise ConfigError(f"--beside is 0 to {_MOST_BESIDE}, not {args.beside}")
+    count = encode(args.records, args.positions, processes, _say, args.beside)
     _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
 
 

@@ -16,12 +16,15 @@ import torch
 import torch.nn.functional as F
 
 from tests.unit.training_games import random_game, random_planes
+from training.data.beside import beside
 from training.data.encoded import encode, encode_games, read_part, read_sizes
+from training.data.records import Flag
 from training.data.shards import write_shard
 from training.data.window import Chunk, assemble
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
 from training.learn.learner import Learner
+from training.learn.losses import Targets, compute
 from training.learn.resident import Resident, write_labels
 from training.learn.teacher import Teacher
 from training.learn.together import Group, companions
@@ -313,6 +316,56 @@ def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsy
     assert "continuing at batch" in capsys.readouterr().out
     after = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)[1]
     assert after["batches"] > state["batches"] and after["progress"] > state["progress"]
+
+
+def test_positions_beside_the_games_are_behind_moves_that_were_considered(games):
+    found = beside(games, 0.5, 1)
+    total = sum(game.positions for game in games)
+    assert 0.3 * total < len(found) <= 0.5 * total + 4 * len(games)
+    considered = {
+        (*(int(p) for p in game.moves[: game.opening + row]), int(point))
+        for game in games
+        for row in range(game.positions)
+        if game.flags[row] == Flag.FULL
+        for point in game.policy(row)[0]
+    }
+    assert all(tuple(int(p) for p in one.moves) in considered for one in found)
+    assert all(one.positions == 1 and not one.counts[0] for one in found)
+    played = {tuple(int(p) for p in game.moves[:n]) for game in games for n in range(len(game.moves) + 1)}
+    assert sum(tuple(int(p) for p in one.moves) not in played for one in found) > len(found) / 2
+    assert [list(one.moves) for one in beside(games, 0.5, 1)] == [list(one.moves) for one in found]
+    assert not beside(games, 0.0, 1)
+
+
+def test_only_a_teacher_says_what_positions_beside_the_games_are_worth(folder, tmp_path, capsys):
+    encode_more = ["encode", "--records", str(tmp_path / "records"), "--processes", "1", "--beside"]
+    assert main([*encode_more, "1", "--positions", str(tmp_path / "more")]) == 0
+    sizes, all_sizes = read_sizes(folder)[1], read_sizes(tmp_path / "more")[1]
+    assert all(all_sizes[size] > sizes[size] for size in sizes)
+    bare = Resident([tmp_path / "more"], CONFIG, torch.device("cpu"))
+    for drawn in bare.draws(np.random.default_rng(1), 64, 20):
+        assert (drawn.root_wdl.sum(1) == 1).all() and (drawn.z.sum(1) == 1).all()
+    learn = ["learn", "--positions", str(tmp_path / "more"), *SMALL, "--minutes", "0.02"]
+    assert main([*learn, "--run-dir", str(tmp_path / "t"), "--no-export"]) == 0
+    label = ["label", "--positions", str(tmp_path / "more"), "--teacher", str(tmp_path / "t")]
+    assert main([*label, "--device", "cpu"]) == 0
+    taught = Resident([tmp_path / "more"], CONFIG, torch.device("cpu"))
+    drawn = next(taught.draws(np.random.default_rng(1), 256, 1))
+    alone = drawn.root_wdl.sum(1) == 0
+    assert 0.2 < alone.float().mean() < 0.8 and (drawn.z.sum(1) == (~alone).float()).all()
+    assert not drawn.policy[alone].any()
+    heads = Heads(*(torch.zeros(256, drawn.policy.shape[1], requires_grad=True) for _ in range(3)),
+                  torch.zeros(256, 3, requires_grad=True))  # fmt: skip
+    targets = Targets(drawn.policy, drawn.reply, drawn.z, drawn.root_wdl)
+    loss, parts = compute(heads, drawn.planes, targets, LossConfig(root_mix=0.5, root_power=2.0))
+    loss.backward()
+    assert not heads.wdl.grad[alone].any() and heads.wdl.grad[~alone].any()
+    assert parts["value"].item() == pytest.approx(np.log(3), rel=1e-5)
+    heads.wdl.grad = None
+    compute(heads, drawn.planes, targets, LossConfig(), drawn.taught, 0.75)[0].backward()
+    assert heads.wdl.grad[alone].any()
+    assert main([*encode_more, "9", "--positions", str(tmp_path / "new")]) == 2
+    assert "--beside is 0 to 4" in capsys.readouterr().err
 
 
 def test_what_is_refused(folder, tmp_path, capsys):

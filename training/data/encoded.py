@@ -13,14 +13,17 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION, N_PLANES
+from training.data.beside import beside
 from training.data.records import SelfPlayRecord
 from training.data.shards import SIDES, RecordError, list_shards, read_shards
 from training.data.window import Chunk, Size, assemble, chunks_of
@@ -46,7 +49,8 @@ class Part:
         planes: uint8 [N, ceil(C A / 8)], a bit for each cell of each plane.
         policy, reply: uint8 [N, A] targets relative to the largest one x 255; rows of 0 where there is none.
         result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
-        root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven.
+        root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven; rows of 0
+            beside the games, where `result` means nothing (`training.data.beside`).
         surprise: float16 [N] KL(target || prior), nats.
         rule: uint8 [N].
     """
@@ -94,16 +98,23 @@ def encode_games(games: Sequence[SelfPlayRecord]) -> dict[Size, Part]:
     return {size: join(list(_slabs(chunk, size))) for size, chunk in chunks_of(games).items()}
 
 
-def _encode_shard(path: Path) -> tuple[str, int, dict[Size, Part]]:
-    """Return what is wrong with a shard or "", its games and its positions."""
+def _encode_shard(path: Path, share: float) -> tuple[str, int, dict[Size, list[Part]]]:
+    """Return what is wrong with a shard or "", its games, and positions of them and beside them."""
     errors: list[RecordError] = []
     for _, games in read_shards([path], errors.append):
-        return "", len(games), encode_games(games)
+        found = {size: [part] for size, part in encode_games(games).items()}
+        for size, part in encode_games(beside(games, share, zlib.crc32(path.name.encode()))).items():
+            found[size].append(replace(part, root=np.zeros_like(part.root)))
+        return "", len(games), found
     return str(errors[0]), 0, {}
 
 
 def encode(
-    records: Sequence[Path], folder: Path, processes: int, report: Callable[[str], None] = print
+    records: Sequence[Path],
+    folder: Path,
+    processes: int,
+    report: Callable[[str], None] = print,
+    share: float = 0.0,
 ) -> int:
     """Encode all shards of folders; return the number of positions.
 
@@ -112,6 +123,7 @@ def encode(
         folder: of the arrays, made when missing; there must be no encoded positions in it yet.
         processes: that encode side by side.
         report: gets a line for each shard that has to be skipped.
+        share: of positions beside the games, for each of their own.
 
     Raises:
         ValueError: no positions there, or some in `folder` already.
@@ -123,12 +135,12 @@ def encode(
     parts: dict[Size, list[Part]] = {}
     total = 0
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for wrong, count, found in pool.imap(_encode_shard, shards):
+        for wrong, count, found in pool.imap(partial(_encode_shard, share=share), shards):
             total += count
             if wrong:
                 report(f"skipped: {wrong}")
-            for size, part in found.items():
-                parts.setdefault(size, []).append(part)
+            for size, some in found.items():
+                parts.setdefault(size, []).extend(some)
     if not parts:
         raise ValueError(f"no positions in {', '.join(map(str, records))}")
     folder.mkdir(parents=True, exist_ok=True)

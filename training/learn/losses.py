@@ -19,7 +19,10 @@ _OFF = -1e9  # logit of a point that may not be played
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Tensors of `training.data.window.Batch`, on the device of the net."""
+    """Tensors of `training.data.window.Batch`, on the device of the net.
+
+    `z` and `root_wdl` are rows of 0 for positions that nobody played; these have no value of their own.
+    """
 
     policy: Tensor
     reply: Tensor
@@ -52,6 +55,14 @@ def policy_cross_entropy(logits: Tensor, target: Tensor, allowed: Tensor) -> tup
         allowed: bool [B, A].
     """
     return _cross_entropy(log_policy(logits, allowed), target, allowed)
+
+
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum() / weights.sum().clamp_min(1)
+
+
+def _variance(values: Tensor, weights: Tensor) -> Tensor:
+    return _mean((values - _mean(values, weights)).square(), weights)
 
 
 def _cross_entropy(log_p: Tensor, target: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
@@ -112,7 +123,8 @@ def compute(
     value_target = (1 - config.root_mix) * targets.z + config.root_mix * sharpened(
         targets.root_wdl, config.root_power
     )
-    value = -(value_target * log_wdl).sum(1).mean()
+    known = value_target.sum(1)  # 1, or 0 for a position that nobody played
+    value = -_mean((value_target * log_wdl).sum(1), known)
     loss = policy + config.value * value + config.reply * reply + config.soft * soft
     parts = {"policy": policy, "value": value, "reply": reply, "soft": soft}
     if taught is not None:
@@ -140,8 +152,7 @@ def compute(
         parts["top1"] = hit.sum() / count
         wdl = log_wdl.exp()
         utility, result = wdl[:, 0] - wdl[:, 2], targets.z[:, 0] - targets.z[:, 2]
-        parts["value_mse"] = (utility - result).square().mean()
-        variance = result.var(correction=0)
-        left = (result - utility).var(correction=0)
+        parts["value_mse"] = _mean((utility - result).square(), known)
+        variance, left = _variance(result, known), _variance(result - utility, known)
         parts["explained_variance"] = torch.where(variance > 1e-6, 1 - left / variance.clamp_min(1e-6), 0.0)
     return loss, {name: value.detach() for name, value in parts.items()}

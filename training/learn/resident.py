@@ -112,7 +112,7 @@ class _Size:
             planes=self.planes(at, turn),
             policy=target(self._arrays["policy"]),
             reply=target(self._arrays["reply"]),
-            z=torch.nn.functional.one_hot(self._arrays["result"][at].long(), 3).float(),
+            z=torch.nn.functional.one_hot(self._arrays["result"][at].long(), 3) * root.any(1, keepdim=True),
             root_wdl=root / root.sum(1, keepdim=True).clamp_min(1),
             rules=self._arrays["rule"][at].long(),
             taught=taught,
@@ -159,6 +159,8 @@ class Resident:
                 part.policy.max(axis=1) > 0, part.surprise.astype(np.float32),
                 np.array([rules.get(rule, 1.0) for rule in range(256)])[part.rule], config,
             )  # fmt: skip
+            if not self.taught:
+                weight[~part.root.any(axis=1)] = 0  # nobody says what those beside the games are worth
             said = _read_labels(there, size) if self.taught else {}
             self._sizes.append(_Size(size, part, said, weight, device))
         total = sum(group.mass for group in self._sizes)

@@ -1,0 +1,59 @@
+"""Positions beside the games: behind moves that a search considered, whether or not they were played.
+
+A search asks its net mostly about such positions, and orders the moves of one position by what it hears.
+Of these a game holds one. Nobody searched them, so they have no target of their own: a teacher says what they
+are worth.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
+
+_MOVES = 4  # of a position: the two that were considered best, and two of the others
+_CONSIDERED = 8
+_LEAST = 0.004  # of the best move's share of the target
+
+
+def beside(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
+    """Return positions beside games, each as a game of one recorded position without a target.
+
+    Args:
+        games: whose positions that were searched in full and not proven are gone out from.
+        share: how many for each of the games' positions; fewer where too few moves were considered.
+        seed: of the draws.
+    """
+    rng = random.Random(seed)
+    found: list[SelfPlayRecord] = []
+    wanted = 0.0
+    for game in games:
+        wanted += share * game.positions
+        rows = [i for i in range(game.positions) if game.flags[i] == Flag.FULL and game.counts[i] > 1]
+        for row in rng.sample(rows, len(rows)):
+            if len(found) >= wanted:
+                break
+            moves = game.moves[: game.opening + row]
+            for point in _considered(game, row, rng):
+                builder = GameBuilder(
+                    game.rule,
+                    game.width,
+                    game.height,
+                    opening=[*moves, point],
+                    net_id=game.net_id,
+                    seed=game.seed,
+                )
+                builder.add(0, (0, 1, 0))
+                found.append(builder.finish(DRAW, End.LENGTH))
+    return found
+
+
+def _considered(game: SelfPlayRecord, row: int, rng: random.Random) -> list[int]:
+    points, share = game.policy(row)
+    order = [int(i) for i in np.argsort(-share, kind="stable") if share[i] >= _LEAST * share.max()]
+    best, others = order[: _MOVES // 2], order[_MOVES // 2 : _CONSIDERED]
+    chosen = best + rng.sample(others, min(_MOVES - len(best), len(others)))
+    return [int(points[i]) for i in chosen]
