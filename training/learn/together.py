@@ -13,7 +13,6 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -108,26 +107,25 @@ def companions(
         )
         for rank in range(1, group.count)
     ]
-    over = threading.Event()
 
-    def watch() -> None:
-        wait([process.sentinel for process in others])  # the first one to end
-        if not over.is_set():
+    def watch(process: multiprocessing.process.BaseProcess) -> None:
+        process.join()
+        if process.exitcode:
             group.end()
 
     for process in others:
         process.start()
-    threading.Thread(target=watch, daemon=True).start()
+    watchers = [threading.Thread(target=watch, args=(process,), daemon=True) for process in others]
+    for watcher in watchers:
+        watcher.start()
     try:
         yield
-        over.set()
         group.tell(_OVER)
-        for process in others:
-            process.join()
+        for watcher in watchers:
+            watcher.join()
     except threading.BrokenBarrierError:
         raise RuntimeError("a process that learned along has ended; the same command goes on") from None
     finally:
-        over.set()
         for process in others:
             process.terminate()
 
