@@ -29,6 +29,7 @@ from training.settings.resolve import make_config, read_stored, store_config
 from training.settings.values import ConfigError, weighted_run
 
 if TYPE_CHECKING:
+    from training.export.card import Origin
     from training.learn.learner import Learner
     from training.learn.together import Group
     from training.run.log import RunLog
@@ -210,9 +211,24 @@ def _learn(args: argparse.Namespace) -> None:
             _say("stopped; the same command goes on")
             return
     if not args.no_export:
-        exported = learner.export(args.run_dir / "nets", args.run_dir.name)
+        name = args.run_dir.name
+        exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))
         _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
     del lock
+
+
+def _origin(learner: Learner, name: str) -> Origin:
+    from training.export.card import Origin
+
+    sides = [side for width, height, *_ in learner.window.state()["sizes"] for side in (width, height)]  # type: ignore[attr-defined]
+    return Origin(
+        training_steps=learner.batches,
+        games=learner.window.games_seen,
+        positions=learner.window.seen,
+        description=f"The run {name}, from encoded positions",
+        data=f"{learner.window.seen:,} encoded positions of {learner.window.games_seen:,} games.",
+        sizes=(min(sides), max(sides)),
+    )
 
 
 def _processes(asked: int, learner: Learner) -> int:

@@ -192,7 +192,8 @@ def test_teacher_and_student_by_command(folder, tmp_path, capsys):
     student = [*learn, "--run-dir", str(tmp_path / "s"), "--minutes", "0.02"]
     student += ["--set", "learner.net.kind=lines"]
     assert main(student) == 0
-    assert (tmp_path / "s" / "nets" / "s.fp32.onnx").exists()
+    card = (tmp_path / "s" / "nets" / "s.md").read_text()
+    assert "7 to 9 a side" in card and "12 games" in card and "| training | 0 batches" not in card
     lines = [json.loads(line) for line in (tmp_path / "s" / "log.jsonl").read_text().splitlines()]
     assert lines[-1]["progress"] == 1.0 and "teacher_kl" in lines[-1]
     assert "labelled by" in capsys.readouterr().out
