@@ -201,7 +201,7 @@ def _learn(args: argparse.Namespace) -> None:
         if (processes := _processes(args.processes, learner)) > 1:
             if not learner.batches:
                 learner.save()  # what the others begin with
-            group = Group(processes, learner.numbers())
+            group = Group(processes, learner.model)
             learner.join(group)
             stack.enter_context(companions(group, learner.config, args.run_dir, args.positions, _CHUNK))
         _by_the_clock(learner, 60 * args.minutes, log, stopped, group)

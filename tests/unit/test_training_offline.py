@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +25,6 @@ from training.learn.learner import Learner
 from training.learn.losses import Targets, compute
 from training.learn.resident import Resident, write_labels
 from training.learn.teacher import Teacher
-from training.learn.together import Group, companions
 from training.net.line_stem import LineStem
 from training.net.network import Heads, whole
 from training.offline import main
@@ -230,59 +227,6 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
     torch.testing.assert_close(mean[name], 0.75 * nets[0][name] + 0.25 * nets[1][name])
     assert main([*learn, "--run-dir", str(tmp_path / "none"), "--minutes", "0"]) == 2
     assert "names no net" in capsys.readouterr().err
-
-
-def test_processes_learn_what_one_learns_alone(folder, tmp_path):
-    net = replace(NET, kind="lines")
-    config = replace(CONFIG, net=net, freeze_norm=0.0, threads=1, fast_weight=0.0, loss=LossConfig(reply=0.0))
-    alone = Learner(config, tmp_path / "one", "cpu", positions=[folder])
-    alone.save()
-    group = Group(2, alone.numbers())
-    learners = []
-    for rank in range(2):
-        learner = Learner(config, tmp_path / "one", "cpu", positions=[folder])
-        assert learner.load()
-        own = copy.copy(group)
-        own.rank = rank
-        learner.join(own)
-        learners.append(learner)
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(lambda learner: learner.step(1)["batches"], learners)) == [1, 1]
-    alone.step(1)
-    first, second = (list(learner.model.parameters()) for learner in learners)
-    for mine, a, b in zip(alone.model.parameters(), first, second, strict=True):
-        assert torch.equal(a, b)
-        assert (a.grad - mine.grad).norm() < 1e-4 * mine.grad.norm()
-    assert [learner.samples for learner in learners] == [16, 16]
-
-
-def test_two_processes_by_command(folder, tmp_path, capsys):
-    learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
-    learn += ["--set", "learner.net.kind=lines", "--minutes", "0.2", "--processes", "2"]
-    assert main(learn) == 0
-    path, state = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)
-    assert state["progress"] == 1.0 and state["samples"] == 8 * state["batches"] > 0
-    assert main(learn) == 0 and checkpoint.newest_good(path.parent, print)[1]["batches"] == state["batches"]
-    assert main([*learn, "--processes", "-1"]) == 2
-    assert "--processes is at least 0" in capsys.readouterr().err
-
-
-def test_a_process_that_ends_is_an_error_and_not_a_wait(folder, tmp_path):
-    config = replace(CONFIG, net=replace(NET, kind="lines"))
-    learner = Learner(config, tmp_path / "r", "cpu", positions=[folder])
-    learner.save()
-    group = Group(2, learner.numbers())
-    learner.join(group)
-    with (
-        pytest.raises(RuntimeError, match="has ended"),
-        companions(group, config, tmp_path / "r", [tmp_path / "nothing"], 4),  # the other finds no positions
-    ):
-        group.tell(0.0)
-        learner.step(4)
-    with pytest.raises(ValueError, match="one process alone"):
-        Learner(replace(config, schedule="kl"), tmp_path / "r", "cpu", positions=[folder]).join(group)
-    with pytest.raises(ValueError, match="cannot share"):
-        Learner(replace(config, batch=15), tmp_path / "r", "cpu", positions=[folder]).join(group)
 
 
 def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):

@@ -48,13 +48,6 @@ def loss_of_nothing(config: LossConfig, points: int) -> float:
     return (1 + config.reply + config.soft) * math.log(points) + config.value * math.log(3)
 
 
-def _statistics(model: Network) -> list[Tensor]:
-    """Return the means and variances that normalisation has learned."""
-    norms = (module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d))
-    found = (t for norm in norms for t in (norm.running_mean, norm.running_var))
-    return [t for t in found if t is not None]
-
-
 class Learner:
     """Trains one net on the records of a run.
 
@@ -132,10 +125,6 @@ class Learner:
     @property
     def checkpoints_dir(self) -> Path:
         return self.run_dir / "checkpoints"
-
-    def numbers(self) -> int:
-        """Return how many numbers this learner brings to `Group.mean` for a batch."""
-        return sum(t.numel() for t in (*self.model.parameters(), *_statistics(self.model)))
 
     def join(self, group: Group) -> None:
         """Learn together with the same learner in other processes, which have the same weights now.
@@ -255,8 +244,7 @@ class Learner:
             raise SpoiltError(self._spoilt(loss.item()))
         loss.backward()  # type: ignore[no-untyped-call]
         if self._group:
-            gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-            self._group.mean([*gradients, *_statistics(self.model)])
+            self._group.mean(self.model)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.clip)
         self.optimizer.step()
         self.batches += 1

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from training.settings.schema import LearnerConfig
 
@@ -32,13 +32,14 @@ class Group:
         rank: of this one; the first, 0, tells the others how far learning has come and keeps the result.
     """
 
-    def __init__(self, count: int, numbers: int) -> None:
+    def __init__(self, count: int, model: nn.Module) -> None:
         """Make room.
 
         Args:
             count: of processes.
-            numbers: that each of them brings to `mean`.
+            model: that they learn, or one like it.
         """
+        numbers = sum(t.numel() for t in (*model.parameters(), *_statistics(model)))
         context = multiprocessing.get_context("spawn")
         self.count, self.rank = count, 0
         self._room = context.RawArray("f", 2 * count * numbers)
@@ -46,12 +47,14 @@ class Group:
         self._barrier = context.Barrier(count)
         self._half = 0
 
-    def mean(self, tensors: Sequence[Tensor]) -> None:
-        """Put the mean over all processes into each tensor, float32; the same bits in all of them.
+    def mean(self, model: nn.Module) -> None:
+        """Put the mean over all processes into a model's gradients and into the statistics of its
+        normalisation; the same bits in all of them.
 
         Raises:
             threading.BrokenBarrierError: a process has ended.
         """
+        tensors = [p.grad for p in model.parameters() if p.grad is not None] + _statistics(model)
         room = torch.from_numpy(np.frombuffer(self._room, np.float32)).view(2, self.count, -1)
         room = room[self._half]
         self._half ^= 1  # by the time it is this half's turn again everybody has read it
@@ -82,6 +85,13 @@ class Group:
     def end(self) -> None:
         """Let nobody wait for this process any more."""
         self._barrier.abort()
+
+
+def _statistics(model: nn.Module) -> list[Tensor]:
+    """Return the means and variances that normalisation has learned."""
+    norms = (module for module in model.modules() if isinstance(module, nn.BatchNorm2d))
+    found = (t for norm in norms for t in (norm.running_mean, norm.running_var))
+    return [t for t in found if t is not None]
 
 
 @contextlib.contextmanager

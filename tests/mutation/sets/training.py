@@ -2,7 +2,7 @@
 
 On 2026-11-23 all 43 were caught, in 8 minutes on one core of a busy machine. Of the first list
 (`SEEN_BY_NONE`) the tests of commit f09bee3 caught none of the nine that were tried there. Those of Muon,
-encoded positions and bundles with a teacher came on 2026-11-26, all caught.
+encoded positions, bundles with a teacher and processes that learn together came on 2026-11-26, all caught.
 """
 
 from tests.mutation.table import Mutation, pytest
@@ -19,6 +19,7 @@ MATCH = pytest("tests/unit/test_training_match.py", "tests/unit/test_training_ma
 RECORDS = pytest("tests/unit/test_training_records.py")
 OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
 OFFLINE = pytest("tests/unit/test_training_offline.py")
+TOGETHER = pytest("tests/unit/test_training_together.py")
 
 
 def _losses(name: str, old: str, new: str) -> Mutation:
@@ -252,9 +253,37 @@ OTHERS = (
     Mutation(
         "a stopped learner begins its minutes anew",
         "training/offline.py",
-        "time.monotonic() - seconds * (learner.progress or 0.0)",
+        "time.monotonic() - seconds * learner.progress",
         "time.monotonic()",
         OFFLINE,
+    ),
+    Mutation(
+        "positions beside the games have results",
+        "training/learn/resident.py",
+        " * root.any(1, keepdim=True)",
+        " * 1",
+        OFFLINE,
+    ),
+    Mutation(
+        "positions beside the games are learned from without a teacher",
+        "training/learn/resident.py",
+        "weight[~part.root.any(axis=1)] = 0",
+        "weight[~part.root.any(axis=1)] *= 1",
+        OFFLINE,
+    ),
+    Mutation(
+        "processes learn from the same part of a batch",
+        "training/learn/learner.py",
+        "slice(group.rank * share, (group.rank + 1) * share)",
+        "slice(0, share)",
+        TOGETHER,
+    ),
+    Mutation(
+        "processes step along gradients of their own",
+        "training/learn/together.py",
+        "tensor.copy_(part.view(tensor.shape))",
+        "pass",
+        TOGETHER,
     ),
     _run(
         "a bundle counts the batches of the teacher",
