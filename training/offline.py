@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import preset, preset_names
 from training.settings.resolve import make_config, read_stored, store_config
-from training.settings.values import ConfigError, weighted_run
+from training.settings.values import ConfigError, weighted_runs
 
 if TYPE_CHECKING:
     from training.export.card import Origin
@@ -182,29 +182,28 @@ def _learn(args: argparse.Namespace) -> None:
     lock = DirectoryLock(args.run_dir / "lock")
     torch.backends.cudnn.benchmark = True  # the same few shapes again and again
     learner = Learner(config.learner, args.run_dir, args.device, _say, args.positions)
-    if learner.load():
+    if there := learner.load():
         _say(f"continuing at batch {learner.batches}")
     elif args.weights:
-        shares: dict[Path, float] = {}
-        for run, share in map(weighted_run, args.weights):
-            source = find_teacher(run, _say)
-            shares[source] = shares.get(source, 0.0) + share
-        learner.adopt(shares)
+        runs = weighted_runs(args.weights)
+        learner.adopt({find_teacher(run, _say): share for run, share in runs.items()})
     elif not args.minutes:
         raise ConfigError("--minutes 0 learns nothing, and --weights names no net to export")
-    if not args.minutes:
-        learner.progress = 1.0
-    store_config(stored, args.preset, config)
+    if args.minutes or not there:
+        store_config(stored, args.preset, config)
+    if not args.minutes and not there:
+        learner.save()
     log = RunLog(args.run_dir)
     with stop_wish() as stopped, contextlib.ExitStack() as stack:
         group = None
-        if (processes := _processes(args.processes, learner)) > 1:
+        if args.minutes and (processes := _processes(args.processes, learner)) > 1:
             if not learner.batches:
                 learner.save()  # what the others begin with
             group = Group(processes, learner.model)
             learner.join(group)
             stack.enter_context(companions(group, learner.config, args.run_dir, args.positions, _CHUNK))
-        _by_the_clock(learner, 60 * args.minutes, log, stopped, group)
+        if args.minutes:
+            _by_the_clock(learner, 60 * args.minutes, log, stopped, group)
         stack.close()
         log.close()
         if stopped():

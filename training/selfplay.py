@@ -22,7 +22,7 @@ from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
-from training.settings.values import ConfigError, describe, weighted_run
+from training.settings.values import ConfigError, describe, weighted_runs
 
 if TYPE_CHECKING:
     from training.crew.players import Venue
@@ -172,12 +172,10 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     own, shared = _overrides(args)
     *before, last = plan_run(recipe, args.run_dir, own, shared)
     if args.weights or args.records:
-        weights: dict[Path, float] = {}
-        for folder, share in map(weighted_run, args.weights):
-            weights[folder] = weights.get(folder, 0.0) + share
         last = dataclasses.replace(
-            last, weights=weights, records=args.records, records_positions=args.records_positions
-        )
+            last, weights=weighted_runs(args.weights), records=args.records,
+            records_positions=args.records_positions,
+        )  # fmt: skip
         last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
     if last.config.learner.teacher:

@@ -225,6 +225,11 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
     name = "policy_in.weight"
     assert not torch.equal(nets[0][name], nets[1][name])
     torch.testing.assert_close(mean[name], 0.75 * nets[0][name] + 0.25 * nets[1][name])
+    before = path.read_bytes()
+    assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0"]) == 0
+    assert path.read_bytes() == before and state["progress"] is None, "what is only exported can go on"
+    assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0.01", "--no-export"]) == 0
+    assert checkpoint.newest_good(path.parent, print)[1]["batches"] > 0
     assert main([*learn, "--run-dir", str(tmp_path / "none"), "--minutes", "0"]) == 2
     assert "names no net" in capsys.readouterr().err
 

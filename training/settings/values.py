@@ -8,7 +8,7 @@ import math
 import textwrap
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +59,18 @@ def weighted_run(text: str) -> tuple[Path, float]:
     if not sign or Path(text).is_dir():
         return Path(text), 1.0
     return Path(folder), positive(share, f"--weights {text}: the share")
+
+
+def weighted_runs(texts: Sequence[str]) -> dict[Path, float]:
+    """Return the folders of runs and their shares, added up where one is named again.
+
+    Raises:
+        ConfigError: see `weighted_run`.
+    """
+    shares: dict[Path, float] = {}
+    for folder, share in map(weighted_run, texts):
+        shares[folder] = shares.get(folder, 0.0) + share
+    return shares
 
 
 def weighted_rule(text: str) -> tuple[int, float]:
