@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import NetError
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import preset, preset_names
 from training.settings.resolve import make_config, read_stored, store_config
@@ -39,6 +40,7 @@ _SAVE_S = 60.0  # seconds between two checkpoints
 _SHOW_S = 10.0  # seconds between two lines
 _SLABS = {"cuda": 1024, "cpu": 64}  # positions that are labelled at a time; on a core, what its cache holds
 _MOST_BESIDE = 4  # positions for each of the games'; more than four moves of one are not taken
+_MOST_LEAVES = 16  # likewise: as many as are taken of one search
 _KEEP = "write the averaged net of a run alone, the matrices in 16 bits: a teacher to keep"
 
 
@@ -66,6 +68,13 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "--beside", type=float, default=0.0, metavar="SHARE",
         help="as many positions beside the games for each of them, for a teacher to label (0)",
     )  # fmt: skip
+    encode.add_argument(
+        "--leaves", type=float, default=0.0, metavar="SHARE",
+        help="as many leaves of searches for each of the games' positions, for a teacher to label (0)",
+    )  # fmt: skip
+    encode.add_argument(
+        "--net", default="default", metavar="NAME", help="that searches for them (the one that ships)"
+    )
     encode.add_argument("--processes", type=int, default=0, help="side by side; 0: one a core (0)")
     learn = command("learn", "learn from encoded positions by the clock", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
@@ -102,15 +111,17 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
         return 1
-    except (ValueError, RuntimeError, OSError, FloatingPointError) as error:
+    except (ValueError, RuntimeError, OSError, FloatingPointError, NetError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, (ConfigError, LockError)) else 1
+        return 2 if isinstance(error, (ConfigError, LockError, NetError)) else 1
     return 0
 
 
 def _encode(args: argparse.Namespace) -> None:
+    from engine.evaluator.make import net_path
     from training.crew.cores import cpu_count
     from training.data.encoded import encode
+    from training.play.leaves import Leaves
 
     if args.processes < 0:
         raise ConfigError(f"--processes is at least 0, not {args.processes}")
@@ -118,7 +129,10 @@ def _encode(args: argparse.Namespace) -> None:
     processes = args.processes or cpu_count()
     if not 0 <= args.beside <= _MOST_BESIDE:
         raise ConfigError(f"--beside is 0 to {_MOST_BESIDE}, not {args.beside}")
-    count = encode(args.records, args.positions, processes, _say, args.beside)
+    if not 0 <= args.leaves <= _MOST_LEAVES:
+        raise ConfigError(f"--leaves is 0 to {_MOST_LEAVES}, not {args.leaves}")
+    more = Leaves(args.leaves, str(net_path(args.net))) if args.leaves else None
+    count = encode(args.records, args.positions, processes, _say, args.beside, more)
     _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
 
 

@@ -50,7 +50,7 @@ class Part:
         policy, reply: uint8 [N, A] targets relative to the largest one x 255; rows of 0 where there is none.
         result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
         root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven; rows of 0
-            beside the games, where `result` means nothing (`training.data.beside`).
+            beside the games and for leaves, where `result` means nothing (`training.data.beside`).
         surprise: float16 [N] KL(target || prior), nats.
         rule: uint8 [N].
     """
@@ -98,13 +98,28 @@ def encode_games(games: Sequence[SelfPlayRecord]) -> dict[Size, Part]:
     return {size: join(list(_slabs(chunk, size))) for size, chunk in chunks_of(games).items()}
 
 
-def _encode_shard(path: Path, share: float) -> tuple[str, int, dict[Size, list[Part]]]:
-    """Return what is wrong with a shard or "", its games, and positions of them and beside them."""
+def bare(planes: npt.NDArray[np.uint8], rules: npt.NDArray[np.uint8], size: Size) -> Part:
+    """Return positions of which nothing is known: planes as bits, and rules, as `Part` has them."""
+    count, area = len(planes), size[0] * size[1]
+    policy = np.zeros((count, area), np.uint8)
+    result, root = np.zeros(count, np.uint8), np.zeros((count, 3), np.uint8)
+    return Part(planes, policy, policy, result, root, np.zeros(count, np.float16), rules)
+
+
+More = Callable[[Sequence[SelfPlayRecord], int], dict[Size, Part]]
+"""Makes positions in addition to those of games, from the games and a seed."""
+
+
+def _encode_shard(path: Path, share: float, more: More | None) -> tuple[str, int, dict[Size, list[Part]]]:
+    """Return what is wrong with a shard or "", its games, and positions of them and beyond them."""
     errors: list[RecordError] = []
     for _, games in read_shards([path], errors.append):
+        seed = zlib.crc32(path.name.encode())
         found = {size: [part] for size, part in encode_games(games).items()}
-        for size, part in encode_games(beside(games, share, zlib.crc32(path.name.encode()))).items():
+        for size, part in encode_games(beside(games, share, seed)).items():
             found[size].append(replace(part, root=np.zeros_like(part.root)))
+        for size, part in more(games, seed).items() if more else ():
+            found[size].append(part)
         return "", len(games), found
     return str(errors[0]), 0, {}
 
@@ -115,6 +130,7 @@ def encode(
     processes: int,
     report: Callable[[str], None] = print,
     share: float = 0.0,
+    more: More | None = None,
 ) -> int:
     """Encode all shards of folders; return the number of positions.
 
@@ -124,6 +140,7 @@ def encode(
         processes: that encode side by side.
         report: gets a line for each shard that has to be skipped.
         share: of positions beside the games, for each of their own.
+        more: makes further positions; it goes to other processes.
 
     Raises:
         ValueError: no positions there, or some in `folder` already.
@@ -135,7 +152,7 @@ def encode(
     parts: dict[Size, list[Part]] = {}
     total = 0
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for wrong, count, found in pool.imap(partial(_encode_shard, share=share), shards):
+        for wrong, count, found in pool.imap(partial(_encode_shard, share=share, more=more), shards):
             total += count
             if wrong:
                 report(f"skipped: {wrong}")

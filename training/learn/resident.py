@@ -137,7 +137,7 @@ class Resident:
             folders: of `training.data.encoded`.
             config: sampling settings.
             device: where the arrays are to lie, about a kilobyte a position and another one of labels.
-            labels: whether to take what a teacher says of them, where that is there.
+            labels: whether to take what a teacher says of them, where that is there; False: none is drawn.
 
         Raises:
             ValueError: what is there is damaged or incomplete, no position has a weight above 0, or a teacher
@@ -164,9 +164,9 @@ class Resident:
             said = _read_labels(there, size) if self.taught else {}
             self._sizes.append(_Size(size, part, said, weight, device))
         total = sum(group.mass for group in self._sizes)
-        if total <= 0:
+        if labels and total <= 0:
             raise ValueError("no position has a weight above 0")
-        self._shares = np.array([group.mass / total for group in self._sizes])
+        self._shares = np.array([group.mass / (total or 1.0) for group in self._sizes])
 
     def __len__(self) -> int:
         return sum(group.count for group in self._sizes)
