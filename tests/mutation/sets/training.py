@@ -2,7 +2,7 @@
 
 On 2026-11-23 all 43 were caught, in 8 minutes on one core of a busy machine. Of the first list
 (`SEEN_BY_NONE`) the tests of commit f09bee3 caught none of the nine that were tried there. Those of Muon,
-encoded positions, bundles with a teacher and processes that learn together came on 2026-11-26, all caught.
+encoded positions, leaves, bundles with a teacher and processes that learn together came on 2026-11-26, all caught.
 """
 
 from tests.mutation.table import Mutation, pytest
@@ -17,6 +17,7 @@ PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_se
 RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
 MATCH = pytest("tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py")
 RECORDS = pytest("tests/unit/test_training_records.py")
+LEAVES = pytest("tests/unit/test_training_leaves.py")
 OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
 OFFLINE = pytest("tests/unit/test_training_offline.py")
 TOGETHER = pytest("tests/unit/test_training_together.py")
@@ -270,6 +271,20 @@ OTHERS = (
         "weight[~part.root.any(axis=1)] = 0",
         "weight[~part.root.any(axis=1)] *= 1",
         OFFLINE,
+    ),
+    Mutation(
+        "leaves are freestyle",
+        "training/play/leaves.py",
+        "append((bits, game.rule))",
+        "append((bits, 0))",
+        LEAVES,
+    ),
+    Mutation(
+        "leaves are level, whatever a teacher says",
+        "training/data/encoded.py",
+        "np.zeros(count, np.uint8), np.zeros((count, 3), np.uint8)",
+        "np.zeros(count, np.uint8), np.full((count, 3), 85, np.uint8)",
+        LEAVES,
     ),
     Mutation(
         "processes learn from the same part of a batch",
