@@ -2,7 +2,8 @@
 
 On 2026-11-23 all 43 were caught, in 8 minutes on one core of a busy machine. Of the first list
 (`SEEN_BY_NONE`) the tests of commit f09bee3 caught none of the nine that were tried there. Those of Muon,
-encoded positions, leaves, bundles with a teacher and processes that learn together came on 2026-11-26, all caught.
+encoded positions, leaves, bundles with a teacher and processes that learn together came on 2026-11-26, all
+caught.
 """
 
 from tests.mutation.table import Mutation, pytest
