@@ -115,7 +115,8 @@ class Search:
         state = SearchState(started_s=now_s, now_s=now_s)
         self._prover = None
         if self._solver is not None:
-            nodes = int(self.params.root_solver_nodes * evaluator.cost)
+            budget = self.params.root_solver_nodes
+            nodes = max(1, int(budget * evaluator.cost)) if budget else 0
             self._prover = RootProver(self._solver, tree, board, nodes)
 
         def stop_reason() -> str | None:

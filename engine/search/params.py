@@ -80,15 +80,15 @@ class SearchParams:
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
     (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
-    tree_vct_nodes: int = 14
+    tree_vct_nodes: int = 8
     """Its budget for each of these visits, in placements. Whenever the visits are four times as many it is
-    asked again, with twice the budget; 0: a tree without such calls (tuned: 1.11 times as fast as 10 with
-    four times the budget, +1 Elo [-11, +14] in 1,000 games, training/record/rounds.md)."""
+    asked again, with twice the budget; 0: a tree without such calls (tuned: with `root_solver_nodes` +12
+    Elo [+3, +21] over 14 and 15 in 2,000 games at equal time, training/record/choice.md)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
-    root_solver_nodes: int = 15
-    """What the solver may spend at the root for each simulation with a line net, in placements (tuned:
-    10 against 40 +41 Elo [-5, +87] in 120 games, training/RUNS.md; 40 took 17 % of the time)."""
+    root_solver_nodes: int = 8
+    """What the solver may spend at the root for each simulation with a line net, in placements (tuned: with
+    `tree_vct_nodes`; 40 took 17 % of the time)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     choice_minimax_share: float = 0.6
