@@ -77,9 +77,14 @@ def test_what_the_solver_may_spend_follows_the_cost() -> None:
     assert UniformEvaluator().cost == HashedEvaluator(1).cost == STUB_COST
     assert Asked(HashedEvaluator(1)).cost == PYTHON_COST and Asked(HashedEvaluator(1)).judge is None
     budgets = []
-    for evaluator in (HashedEvaluator(1), Asked(HashedEvaluator(1))):
-        search = Search(SearchParams(), 16 << 20)
+    none = SearchParams(root_solver_nodes=0)
+    for params, evaluator in (
+        (SearchParams(), HashedEvaluator(1)),
+        (SearchParams(), Asked(HashedEvaluator(1))),
+        (none, Asked(HashedEvaluator(1))),
+    ):
+        search = Search(params, 16 << 20)
         search.search(put(Board(15, 15, 0), "7,7 8,8"), evaluator, [NodeLimit(40)])
         assert search._prover is not None
         budgets.append(search._prover._nodes_a_simulation)
-    assert budgets == [1, 32]  # 8 placements, times 0.1 and 4
+    assert budgets == [1, 32, 0]  # 8 placements, times 0.1 and 4
