@@ -46,8 +46,8 @@ class SearchParams:
     """Weight of exploration at few visits (tuned: 0.6 -43 Elo [-89, +4], 2 -29 [-74, +20], flat between,
     5,726 games, training/record/choice.md)."""
     c_puct_log: float = 0.45
-    """Its growth with the logarithm of visits (default of KataGo's family; tuned: nothing within 0.1 to 1 in
-    9,726 games, training/record/choice.md)."""
+    """Its growth with the logarithm of visits (default of KataGo's family; tuned: nothing within 0 to 1 in
+    19,112 games of at most 1,200 simulations, training/record/choice.md)."""
     c_puct_base: float = 500.0
     """Visits where the growth sets in (default of KataGo's family)."""
     fpu_reduction: float = 0.2
@@ -95,11 +95,11 @@ class SearchParams:
     """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
     (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/choice.md)."""
     rival_visits: float = 0.15
-    """Share of the most visited move's visits that a better one must have (tuned: with
-    `policy_temperature`)."""
+    """Share of the most visited move's visits that a better one must have (tuned: with `policy_temperature`;
+    0.5 -32 Elo [-61, -8] in 6,000 games, training/record/choice.md)."""
     value_spread: float = 1.0
     """Standard deviation of single evaluations, for that comparison (tuned: with `policy_temperature`; alone
-    nothing seen within 0 to 1.4 in 9,726 games)."""
+    nothing seen within 0 to 1.8 in 19,112 games)."""
     seed: int = 0
     """Of the tree's own generator (root noise)."""
 
