@@ -27,6 +27,7 @@ def test_round_trip():
         ({"net": {"kind": "lines", "dilations": [1, 5]}}, r"numbers from 1 to 4, not \[1, 5\]"),
         ({"net": {"kind": "lines", "dilations": []}}, r"numbers from 1 to 4, not \[\]"),
         ({"net": {"kind": "lines", "dilations": [1.5]}}, r"net\.dilations must be"),
+        ({"net": {"kind": "tower", "dilations": [2]}}, "only line nets have dilations, not a tower"),
     ],
 )
 def test_bad_settings_are_refused_by_name(mapping, message):
@@ -36,7 +37,7 @@ def test_bad_settings_are_refused_by_name(mapping, message):
 
 def test_dilations_begin_again_behind_the_last_one():
     assert NetConfig(kind="lines", blocks=5, dilations=(1, 2)).dilation_of_blocks == (1, 2, 1, 2, 1)
-    assert NetConfig(blocks=3, dilations=(2,)).dilation_of_blocks == (1, 1, 1)  # a tower has none
+    assert NetConfig(blocks=3).dilation_of_blocks == (1, 1, 1)
     told = make_config({}, ["learner.net.kind=lines", "learner.net.dilations=1,3"])
     assert told.learner.net.dilations == (1, 3)
 

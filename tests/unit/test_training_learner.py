@@ -343,15 +343,6 @@ def test_weights_of_several_runs_are_averaged_by_their_shares(tmp_path):
     assert not torch.equal(a["policy_in.weight"], b["policy_in.weight"])
 
 
-def test_it_is_told_when_taps_come_to_lie_elsewhere(tmp_path, capsys):
-    config = replace(CONFIG, net=replace(NET, kind="lines", line_hidden=16))
-    path = learner_at(tmp_path / "there", config).save()
-    for dilations, told in (((1,), False), ((2,), True)):
-        here = learner_at(tmp_path / str(told), replace(config, net=replace(config.net, dilations=dilations)))
-        here.adopt({path: 1.0})
-        assert ("taps come to lie elsewhere" in capsys.readouterr().out) == told
-
-
 def test_shares_of_runs_are_read_and_folders_may_hold_the_sign(tmp_path):
     assert weighted_run("runs/a") == (Path("runs/a"), 1.0)
     assert weighted_run("runs/a=0.25") == (Path("runs/a"), 0.25)

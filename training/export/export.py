@@ -174,7 +174,7 @@ def _on_cpu(model: Network) -> Network:
 
 
 def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: Origin) -> dict[str, str]:
-    dilated = any(apart > 1 for apart in model.config.dilation_of_blocks)
+    dilated = max(model.config.dilations) > 1
     metadata = {
         "tengen_format": DILATED_FORMAT if dilated else NET_FORMAT,
         "feature_version": str(FEATURE_VERSION),

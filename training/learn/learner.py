@@ -29,7 +29,7 @@ from training.learn.resident import Drawn, Resident
 from training.learn.teacher import Teacher, find_teacher
 from training.learn.together import Group
 from training.net import trunk
-from training.net.grow import grow, moves_taps
+from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import from_mapping, to_mapping
@@ -325,12 +325,7 @@ class Learner:
             ValueError: a net cannot be grown into this one.
         """
         total, state = sum(sources.values()), self.model.state_dict()
-        grown = []
-        for path in sources:
-            net = load_averaged(path)[0]
-            grown.append(grow(net, self.config.net).state_dict())
-            if moves_taps(net.config, self.config.net):
-                self._report(f"{path}: taps come to lie elsewhere (dilations), the net has to get used to it")
+        grown = [grow(load_averaged(path)[0], self.config.net).state_dict() for path in sources]
         for name, value in state.items():
             parts = zip(grown, sources.values(), strict=True)
             if value.is_floating_point():

@@ -38,7 +38,7 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)
     if (old.kind, new.kind) == ("lines", "line-tower"):
         may_differ.add("kind")
-        if set(old.dilation_of_blocks) - {1}:
+        if max(old.dilations) > 1:
             raise ValueError("a line tower has no place for taps that lie apart")
     if any(was[name] != will[name] for name in was.keys() - may_differ):
         raise ValueError(
@@ -62,16 +62,6 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
         places.append(new.pooled)
         places += [new.pooled + 1 + i * room_after // after for i in range(after)] if after else []
     return places
-
-
-def moves_taps(old: NetConfig, new: NetConfig) -> bool:
-    """Return whether blocks of the old net have other dilations in the new one and compute something else.
-
-    Raises:
-        ValueError: see `placement`.
-    """
-    there = [new.dilation_of_blocks[place] for place in placement(old, new)]
-    return there != list(old.dilation_of_blocks)
 
 
 class _Widening:

@@ -58,9 +58,8 @@ class NetConfig:
 
     @property
     def dilation_of_blocks(self) -> tuple[int, ...]:
-        """What `dilations` says of each block; 1 everywhere in nets that are no `lines`."""
-        dilations = self.dilations if self.kind == "lines" else (1,)
-        return tuple(dilations[i % len(dilations)] for i in range(self.blocks))
+        """What `dilations` says of each block."""
+        return tuple(self.dilations[i % len(self.dilations)] for i in range(self.blocks))
 
     def __post_init__(self) -> None:
         if self.kind not in ("tower", "lines", "line-tower"):
@@ -69,6 +68,8 @@ class NetConfig:
             raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
         if not self.dilations or not all(1 <= apart <= _FARTHEST for apart in self.dilations):
             raise ConfigError(f"dilations must be numbers from 1 to {_FARTHEST}, not {list(self.dilations)}")
+        if self.kind != "lines" and max(self.dilations) > 1:
+            raise ConfigError(f"only line nets have dilations, not a {self.kind}")
         for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
             if not 1 <= getattr(self, name) <= _WIDEST:
                 raise ConfigError(f"{name} must be 1 to {_WIDEST}, not {getattr(self, name)}")

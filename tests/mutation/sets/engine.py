@@ -14,7 +14,6 @@ SETTINGS = pytest("tests/unit/test_protocol_settings.py")
 EVALUATOR = pytest("tests/unit/test_evaluator.py")
 DEFENCES = pytest("tests/unit/test_search_defences.py")
 OLDER = pytest("tests/unit/test_older_planes.py")
-DILATED = pytest("tests/unit/test_lines_dilated.py")
 
 MUTATIONS = (
     Mutation(
@@ -142,27 +141,6 @@ MUTATIONS = (
         "return proven_to_be(PROVEN_LOSS, threat.distance + 1, move)",
         "return proven_to_be(PROVEN_LOSS, threat.distance + 1, NO_MOVE)",
         DEFENCES,
-    ),
-    Mutation(
-        "lines: the rows around a window are those of neighbouring taps",
-        "engine/evaluator/lines/net.h",
-        "for (k = y - apart; k <= y + apart; k += apart)",
-        "for (k = y - 1; k <= y + 1; k++)",
-        DILATED,
-    ),
-    Mutation(
-        "lines: a row is overwritten that taps further down still need",
-        "engine/evaluator/lines/net.h",
-        "ahead <= y + apart &&",
-        "ahead <= y + 1 &&",
-        DILATED,
-    ),
-    Mutation(
-        "lines: zeros around a whole board are as wide as the first block needs",
-        "engine/evaluator/lines/net.h",
-        "apart = net->far != NULL ? net->dilations[layer] : net->rim;",
-        "apart = net->dilations[layer];",
-        DILATED,
     ),
     Mutation(
         "nets: an older one gets the first planes of today",

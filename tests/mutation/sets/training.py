@@ -21,8 +21,6 @@ RECORDS = pytest("tests/unit/test_training_records.py")
 LEAVES = pytest("tests/unit/test_training_leaves.py")
 OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
 OFFLINE = pytest("tests/unit/test_training_offline.py")
-TRUNK = pytest("tests/unit/test_training_trunk.py")
-LINES = pytest("tests/unit/test_training_lines.py")
 TOGETHER = pytest("tests/unit/test_training_together.py")
 
 
@@ -86,20 +84,6 @@ SEEN_BY_NONE = (
         "in reversed(found):",
         "in found:",
         RECORDS,
-    ),
-    Mutation(
-        "the gradient goes back through neighbouring taps",
-        "training/net/trunk.py",
-        "_single(norm.mean), block.first.conv.dilation[0]",
-        "_single(norm.mean), 1",
-        TRUNK,
-    ),
-    Mutation(
-        "a file does not say that taps lie apart",
-        "training/export/export.py",
-        'metadata["dilations"] =',
-        'metadata["dilation"] =',
-        LINES,
     ),
     _run(
         "the best net is deleted with old exports",
