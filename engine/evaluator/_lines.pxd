@@ -6,8 +6,6 @@ cdef extern from "lines/layout.h" nogil:
     enum:
         LINES_PLANES
         LINES_POINTS
-        LINES_BLOCKS
-        LINES_APART
 
     # The fields are explained in the header; those that only the C code uses are left out.
     ctypedef struct lines_owner:
@@ -73,8 +71,7 @@ cdef extern from "lines/layout.h" nogil:
         int32_t* entries
 
     ctypedef struct tengen_lines:
-        int channels, blocks, policy, value, hidden, pooled, rim, margin, bits
-        int dilations[LINES_BLOCKS]
+        int channels, blocks, policy, value, hidden, pooled, margin, bits
         const lines_loops* loops
         float* x
         lines_weights weights
@@ -92,7 +89,6 @@ cdef class LineNet:
     cdef void judge(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil
     # How a net is built: nothing for others.
     cdef choose(self, path, exact, in_bytes)
-    cdef spread_taps(self, dilations)
     cdef keep_weights(self, arrays)
     cdef keep_shorts(self, arrays)
     cdef keep_bytes(self, arrays)

@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ class LineNet:
         weights: Mapping[str, npt.NDArray[Any] | np.generic],
         pooled: int,
         *,
-        dilations: Sequence[int] | None = None,
         path: str | None = None,
         exact: bool = False,
         margin: int = 0,
@@ -24,8 +23,6 @@ class LineNet:
     def channels(self) -> int: ...
     @property
     def blocks(self) -> int: ...
-    @property
-    def dilations(self) -> tuple[int, ...]: ...
     @property
     def margin(self) -> int: ...
     @property

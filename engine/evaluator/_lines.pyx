@@ -42,7 +42,7 @@ PATHS = ("plain", "avx2", "avxvnni", "avx512")
 
 # Sizes that a net may have: least, most, and what they are multiples of. 16-bit products add up to 96 inputs; the
 # others bound what a damaged file makes us take (derived: 32 blocks of 96 channels keep 6 MB for an empty 22x22 board).
-LIMITS = {"C": (16, 96, 8), "N": (1, LINES_BLOCKS, 1), "P": (8, 1024, 8), "V": (8, 1024, 8), "D": (1, 1024, 1)}
+LIMITS = {"C": (16, 96, 8), "N": (1, 32, 1), "P": (8, 1024, 8), "V": (8, 1024, 8), "D": (1, 1024, 1)}
 
 # Float32 arrays and their sizes. A letter stands for the size of the first array that has it.
 SHAPES = {
@@ -172,8 +172,6 @@ cdef class LineNet:
         path: one of `paths()`; None: the fastest that suits processor and net. "avxvnni" and "avx512" give the same
             bits as "avx2", sooner where the net is one in 8 bits; "avx512" takes no others, and only if C and P + V are
             multiples of 16.
-        dilations: cells from one tap of each block's depthwise part to the next, 1 to 4; None: 1 everywhere, taps that
-            are neighbours.
         exact: take the pointwise products in float32 on every path. Else they are taken in 8 bits on vectors if the
             weights have such, which is the fastest; without them in 16 bits (weights rounded output by output,
             activations row by row), which moves logits by some 1e-4.
@@ -182,13 +180,13 @@ cdef class LineNet:
 
     Raises:
         ValueError: a key is missing, or has another type or shape, or is not finite; or the margin is negative; or
-            there is not one dilation a block; or this processor or this net cannot take that path.
+            this processor or this net cannot take that path.
     """
 
     def __cinit__(self):
         memset(&self.net, 0, sizeof(tengen_lines))
 
-    def __init__(self, weights, pooled, *, dilations=None, path=None, exact=False, margin=0):
+    def __init__(self, weights, pooled, *, path=None, exact=False, margin=0):
         if self.net.x != NULL:
             raise ValueError("line net: already built")
         arrays, sizes = _checked(weights)
@@ -203,7 +201,6 @@ cdef class LineNet:
         self.net.hidden = sizes["D"] + -sizes["D"] % 8
         self.net.pooled = pooled
         self.net.margin = min(margin, LINES_SIDE)
-        self.spread_taps((1,) * sizes["N"] if dilations is None else tuple(dilations))
         self.choose(path, exact, "pw_levels" in arrays)
         with np.errstate(over="ignore", invalid="ignore"):  # what became infinite is refused when it is copied
             self.keep_weights(arrays)
@@ -212,18 +209,6 @@ cdef class LineNet:
             elif self.net.bits == 8:
                 self.keep_bytes(arrays)
         self.make_room()
-
-    cdef spread_taps(self, dilations):
-        """Set how far the taps of each block lie apart."""
-        cdef int i
-        wrong = [a for a in dilations if isinstance(a, bool) or not isinstance(a, (int, np.integer))
-                 or not 1 <= a <= LINES_APART]
-        if len(dilations) != self.net.blocks or wrong:
-            raise ValueError(f"line net: dilations must be {self.net.blocks} numbers from 1 to {LINES_APART}, not "
-                             f"{list(dilations)}")
-        for i in range(self.net.blocks):
-            self.net.dilations[i] = dilations[i]
-        self.net.rim = max(dilations)
 
     cdef choose(self, path, exact, in_bytes):
         """Set path, loops and bits."""
@@ -316,19 +301,17 @@ cdef class LineNet:
         b.head_step = self.floats(a["head_levels_step"])
         b.head_bias = self.floats(a["head_levels_bias"])
         b.head_per_unit = self.floats(1 / a["head_unit"])
-        self.net.scratch.bytes = <uint8_t*>self.room(
-            (self.net.rim + 1) * LINES_SIDE * self.net.channels, sizeof(uint8_t))
+        self.net.scratch.bytes = <uint8_t*>self.room(2 * LINES_SIDE * self.net.channels, sizeof(uint8_t))
 
     cdef make_room(self):
         """Take the memory that positions pass through, the trunk last."""
         cdef lines_scratch* s = &self.net.scratch
         cdef size_t channels = self.net.channels, value = self.net.value, wide = self.net.policy + self.net.value
-        cdef size_t rows = self.net.rim + 1, side = LINES_SIDE + 2 * self.net.rim
         s.cell = <float*>self.room(9 * channels, sizeof(float))
         s.cell_value = <float*>self.room(value, sizeof(float))
         s.shift = <float*>self.room(max(channels, value), sizeof(float))
         s.blank = <float*>self.room(LINES_PLANES * LINES_POINTS, sizeof(float))
-        s.y = <float*>self.room(rows * LINES_SIDE * channels, sizeof(float))
+        s.y = <float*>self.room(2 * LINES_SIDE * channels, sizeof(float))
         s.heads = <float*>self.room(LINES_SIDE * wide, sizeof(float))
         s.pool = <float*>self.room(3 * max(channels, value), sizeof(float))
         s.vector = <float*>self.room(max(channels, <size_t>self.net.hidden), sizeof(float))
@@ -336,7 +319,7 @@ cdef class LineNet:
         s.digits = <uint16_t*>self.room((LINES_SIDE + 2 * LINES_REACH) * LINES_STRIDE, sizeof(uint16_t))
         s.bits = <uint16_t*>self.room(LINES_GAP, sizeof(uint16_t))
         s.entries = <int32_t*>self.room(4 * LINES_GAP, sizeof(int32_t))
-        self.net.x = <float*>self.room(side * side * channels, sizeof(float))
+        self.net.x = <float*>self.room((LINES_SIDE + 2) * (LINES_SIDE + 2) * channels, sizeof(float))
 
     def __dealloc__(self):
         tengen_lines_release(&self.net)
@@ -350,11 +333,6 @@ cdef class LineNet:
     def blocks(self):
         """Blocks of the trunk."""
         return self.net.blocks
-
-    @property
-    def dilations(self):
-        """Cells from one tap of each block's depthwise part to the next."""
-        return tuple(self.net.dilations[i] for i in range(self.net.blocks))
 
     @property
     def margin(self):

@@ -68,8 +68,7 @@ class LineEvaluator:
             weights["codebook"], weights["codebook_scale"] = _whole_codebook(_table_inputs(weights))
             if margin is None:
                 margin = _number(self.metadata, "margin", "0")
-            pooled, dilations = _number(self.metadata, "pooled"), _dilations(self.metadata)
-            self.line_net = LineNet(weights, pooled, dilations=dilations, margin=margin, path=path)
+            self.line_net = LineNet(weights, _number(self.metadata, "pooled"), margin=margin, path=path)
             self.judge = LineJudge(self.line_net)
         except ValueError as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
@@ -106,14 +105,6 @@ def _number(metadata: dict[str, str], key: str, default: str = "") -> int:
     if not re.fullmatch(r"-?[0-9]{1,4}", text):
         raise ValueError(f"the metadata {key}={text[:60]!a} are no number")
     return int(text)
-
-
-def _dilations(metadata: dict[str, str]) -> tuple[int, ...] | None:
-    """Return how far the taps of each block lie apart, None where the file says nothing of it."""
-    text = metadata.get("dilations")
-    if text is not None and not re.fullmatch(r"[0-9](,[0-9]){0,99}", text):
-        raise ValueError(f"the metadata dilations={text[:60]!a} are no digits with commas between them")
-    return None if text is None else tuple(map(int, text.split(",")))
 
 
 def _table_inputs(weights: dict[str, Any]) -> list[Array]:

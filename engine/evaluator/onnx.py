@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 NET_FORMAT = "1"
 """Version of the file contract above, `tengen_format` in the metadata."""
 
-DILATED_FORMAT = "2"
-"""Likewise, of line nets whose metadata has `dilations`; engines from before these refuse it."""
-
 WAY_OUT = "name a net with --net FILE, or play without one: --net uniform"
 """What every message about a missing net ends with."""
 
@@ -222,10 +219,9 @@ def _sizes(path: Path, metadata: dict[str, str]) -> tuple[int, int]:
 
 def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str, str]) -> int:
     """Return the feature version of a net that keeps the contract."""
-    if metadata.get("tengen_format") not in (NET_FORMAT, DILATED_FORMAT):
+    if metadata.get("tengen_format") != NET_FORMAT:
         found = _plain(metadata.get("tengen_format", "none"))
-        expected = f"{NET_FORMAT} or {DILATED_FORMAT}"
-        raise NetError(f"{path} is not a net of Tengen (format {found}, expected {expected})")
+        raise NetError(f"{path} is not a net of Tengen (format {found}, expected {NET_FORMAT})")
     known = {str(version): version for version in PLANES_OF}
     version = known.get(metadata.get("feature_version", "none"), 0)
     if not version:

@@ -6,7 +6,7 @@ letters as there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,15 +56,13 @@ def relu(x: Array) -> Array:
     return np.maximum(x, 0)
 
 
-def depthwise(x: Array, taps: Array, apart: int = 1) -> Array:
-    """Correlate each channel of [H, W, C] with 3x3 taps [9, C], `apart` cells apart; zeros lie outside."""
+def depthwise(x: Array, taps: Array) -> Array:
+    """Correlate each channel of [H, W, C] with its 3x3 taps [9, C]; zeros lie outside."""
     height, width, _ = x.shape
-    wide = np.pad(x, ((apart, apart), (apart, apart), (0, 0)))
-    out = np.zeros_like(x)
-    for j in range(9):
-        top, left = apart * (j // 3), apart * (j % 3)
-        out += wide[top : top + height, left : left + width] * taps[j]
-    return out
+    wide = np.pad(x, ((1, 1), (1, 1), (0, 0)))
+    return np.asarray(
+        sum(wide[j // 3 : j // 3 + height, j % 3 : j % 3 + width] * taps[j] for j in range(9))
+    )
 
 
 def pool(x: Array) -> Array:
@@ -104,8 +102,8 @@ class Layers:
     """
 
     def __init__(
-        self, w: Weights, book: Array, pooled: int, dilations: Sequence[int], planes: Array,
-        inside: Array | None = None, far: Layers | None = None, usual: bool = False
+        self, w: Weights, book: Array, pooled: int, planes: Array, inside: Array | None = None,
+        far: Layers | None = None, usual: bool = False
     ) -> None:  # fmt: skip
         wide = blank(np.broadcast_to(planes[:, :1, :1], (len(planes), 11, 11)))
         x = self._first(w, book, planes)
@@ -124,7 +122,7 @@ class Layers:
             elif i == pooled:
                 bias = bias + pool(x) @ w["pool_weight"] + w["pool_bias"]
             cell = self._point(w, i, cell, cell * w["dw"][i].sum(axis=0) + bias)
-            x = self._point(w, i, x, depthwise(x, w["dw"][i], dilations[i]) + bias)
+            x = self._point(w, i, x, depthwise(x, w["dw"][i]) + bias)
         self.heads, self.cell_heads = self._heads(w, x), self._heads(w, cell)
 
     @staticmethod
@@ -148,16 +146,14 @@ class Layers:
         return relu(np.concatenate(both, axis=-1))
 
 
-def judge_lines(
-    weights: Weights, pooled: int, planes: Array, margin: int = 0, dilations: Sequence[int] | None = None
-) -> tuple[Array, Array]:
+def judge_lines(weights: Weights, pooled: int, planes: Array, margin: int = 0) -> tuple[Array, Array]:
     """Judge one position.
 
     Args:
         weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.
         pooled: the block with global pooling, or -1.
         planes: [23, H, W].
-        margin, dilations: as there.
+        margin: as there.
 
     Returns:
         Policy logits [H * W] and WDL [3], float64.
@@ -167,9 +163,8 @@ def judge_lines(
     book = weights["codebook"]
     inside = window(planes, margin)
     usual = "pool_usual" in w
-    apart = dilations or [1] * len(w["dw"])
-    far = None if inside is None else Layers(w, book, pooled, apart, blank(planes), usual=usual)
-    here = Layers(w, book, pooled, apart, planes, inside, far)
+    far = None if inside is None else Layers(w, book, pooled, blank(planes), usual=usual)
+    here = Layers(w, book, pooled, planes, inside, far)
     width = len(w["policy_out"])
     policy, v = here.heads[..., :width] @ w["policy_out"], here.heads[..., width:]
     if far is not None and inside is not None:

@@ -137,7 +137,7 @@ def test_truncated_empty_and_foreign_files_are_refused(tmp_path):
     ("change", "message"),
     [
         ({"tengen_format": None}, "not a net of Tengen"),
-        ({"tengen_format": "3"}, "format 3"),
+        ({"tengen_format": "2"}, "format 2"),
         ({"feature_version": "999"}, "feature version 999"),
         ({"feature_version": None}, "feature version none"),
         ({"planes": 7}, "does not take"),

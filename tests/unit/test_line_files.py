@@ -22,7 +22,6 @@ from engine.resources import Resources
 from engine.timing.clock import SystemClock
 from tests.reference.lines import window
 from tests.unit.nets import line_weights, write_line_net, write_net
-from tests.unit.test_lines_kernel import random_planes
 
 
 def load(path: Path) -> Any:
@@ -96,28 +95,12 @@ def test_bad_metadata_name_the_file_and_the_value(tmp_path: Path, key: str, valu
         ("pooled", "-2"),
         ("margin", "1e9"),
         ("margin", "-1"),
-        ("dilations", "5"),
-        ("dilations", "1,1"),
-        ("dilations", "1,,2"),
-        ("dilations", ""),
     ],
 )
 def test_bad_metadata_of_a_line_net_are_refused(tmp_path: Path, key: str, value: str | None) -> None:
     file = write_line_net(tmp_path / "net.onnx", line_weights(), **{key: value})
     with pytest.raises(NetError, match=rf"net\.onnx: not the weights of a line net: .*{key}"):
         load(file)
-
-
-def test_dilations_of_the_file_are_those_of_the_net(tmp_path: Path) -> None:
-    weights = line_weights()
-    policies = []
-    for dilations, form in ((None, "1"), ("1", "2"), ("2", "2")):
-        file = write_line_net(tmp_path / "net.onnx", weights, dilations=dilations, tengen_format=form)
-        net = load(file)
-        policies.append(net.evaluate(random_planes(3, 15, 15)[None], np.zeros(1, np.uint64))[0].copy())
-        assert net.line_net.dilations == (int(dilations or 1),)
-    np.testing.assert_array_equal(policies[0], policies[1])
-    assert not np.allclose(policies[0], policies[2])
 
 
 def test_metadata_that_are_no_text_are_refused(tmp_path: Path) -> None:

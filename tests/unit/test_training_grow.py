@@ -109,22 +109,6 @@ def test_a_line_net_becomes_a_line_tower_that_computes_the_same_and_its_new_weig
         grow(new, config)
 
 
-def test_taps_that_lie_apart_keep_their_weights():
-    config = NetConfig(kind="lines", blocks=2, line_hidden=24, **SMALL)
-    old = Network(config)
-    new = grow(old, replace(config, dilations=(1, 2)))
-    assert [block.first.conv.dilation for block in new.residual] == [(1, 1), (2, 2)]
-    for name, value in old.state_dict().items():
-        assert torch.equal(value, new.state_dict()[name]), name
-    planes = torch.from_numpy(random_planes(8, 9))
-    with torch.no_grad():
-        assert not torch.allclose(old.eval()(planes).policy, new.eval()(planes).policy)
-        again = grow(new, config)
-        assert torch.equal(old(planes).policy, again(planes).policy)
-    with pytest.raises(ValueError, match="no place for taps"):
-        grow(new, replace(config, kind="line-tower"))
-
-
 def test_blocks_are_spread_and_pooling_stays_pooling():
     assert placement(NetConfig(blocks=2), NetConfig(blocks=4)) == [0, 2]
     assert placement(NetConfig(blocks=3), NetConfig(blocks=7)) == [0, 3, 4]

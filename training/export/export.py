@@ -30,7 +30,7 @@ from engine.evaluator.check import canary_batches, check_evaluator
 from engine.evaluator.lines import KIND as LINES
 from engine.evaluator.lines import LineEvaluator
 from engine.evaluator.make import TOWER
-from engine.evaluator.onnx import DILATED_FORMAT, NET_FORMAT, OnnxEvaluator
+from engine.evaluator.onnx import NET_FORMAT, OnnxEvaluator
 from training.export.card import Origin, card_text
 from training.export.graph import build
 from training.export.quantise import calibrate, calibrate_lines, usual_pool
@@ -174,9 +174,8 @@ def _on_cpu(model: Network) -> Network:
 
 
 def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: Origin) -> dict[str, str]:
-    dilated = max(model.config.dilations) > 1
     metadata = {
-        "tengen_format": DILATED_FORMAT if dilated else NET_FORMAT,
+        "tengen_format": NET_FORMAT,
         "feature_version": str(FEATURE_VERSION),
         "net_id": net_id,
         "precision": precision,
@@ -191,8 +190,6 @@ def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: 
         "created": origin.created,
         "description": origin.description,
     }
-    if dilated:
-        metadata["dilations"] = ",".join(map(str, model.config.dilation_of_blocks))
     return metadata | {"margin": str(margin)} if margin else metadata
 
 

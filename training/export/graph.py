@@ -61,10 +61,10 @@ class _Graph:
         return self.node("DequantizeLinear", [q, scale, zero], name)
 
     def convolution(
-        self, x: str, name: str, weight: Array, bias: Array, x_range: str, group: int = 1, dilation: int = 1
+        self, x: str, name: str, weight: Array, bias: Array, x_range: str, group: int = 1
     ) -> str:
         """Add a same-padded convolution; `x_range` names the range of its input for int8."""
-        pad = weight.shape[2] // 2 * dilation
+        pad = weight.shape[2] // 2
         if self.quantisation is None:
             w, b = self.constant(f"{name}.weight", weight), self.constant(f"{name}.bias", bias)
         else:
@@ -76,7 +76,7 @@ class _Graph:
             b = self._dequantised(f"{name}.bias", levels, bias_scale)
         return self.node(
             "Conv", [x, w, b], f"{name}.conv", kernel_shape=list(weight.shape[2:]), pads=[pad] * 4,
-            group=group, dilations=[dilation] * 2,
+            group=group,
         )
 
     def _dequantised(self, name: str, levels: npt.NDArray[np.generic], scale: Array) -> str:
@@ -209,8 +209,7 @@ def build(
         x = g.quantised(x, "trunk0", relu=True)
     for i, block in enumerate(model.residual):
         weight, bias = map(as_numpy, block.first.folded())
-        groups, dilation = block.first.conv.groups, block.first.conv.dilation[0]
-        y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", groups, dilation)
+        y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", block.first.conv.groups)
         if block.pool is not None:
             y = g.quantised(y, f"b{i}.before_pool")
             column = g.dense(

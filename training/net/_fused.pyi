@@ -54,13 +54,12 @@ def stem(
     u: _Floats | None = None,
     found: _Floats | None = None,
     pooled: _Floats | None = None,
-    apart: int = 1,
 ) -> None:
     """out = relu(scale summed + shift + planes weights), for planes [B, P, H, W] and weights [P, C].
 
     With w [9, C], while out lies in the cache, also what the block behind begins with: u = out with the 3x3
-    convolution w of each channel, whose taps are `apart` cells from each other, 1 to 4; found: as in `lines`,
-    of u. With `pooled` [2, B, C] also the sum and the largest of each channel of out.
+    convolution w of each channel; found: as in `lines`, of u. With `pooled` [2, B, C] also the sum and the
+    largest of each channel of out.
     """
 
 def pointwise(u: _Floats, scale: _Floats, shift: _Floats, w: _Floats, v: _Floats, found: _Floats) -> None:
@@ -76,7 +75,6 @@ def residual(
     u: _Floats | None = None,
     found: _Floats | None = None,
     pooled: _Floats | None = None,
-    apart: int = 1,
 ) -> None:
     """out = relu(x + scale v + shift); the others as in `stem`."""
 
@@ -136,7 +134,6 @@ def depthwise_back(
     w: _Floats,
     z: _Floats,
     mean: _Floats,
-    apart: int,
     g: _Floats,
     found: _Floats,
     dw: _Doubles,
@@ -146,9 +143,9 @@ def depthwise_back(
 ) -> None:
     """Go back to the sum that made x = relu(...): g, which came around the block, becomes its gradient.
 
-    w and dw are [9, C], `apart` as in `stem`; found: sums of the new g and of g (z - mean). With `top`
-    [B, C], what came from the pooled board is added to g first: `every` [B, C] to each cell, `at_top` [B, C]
-    in equal parts to those where x is `top`.
+    w and dw are [9, C]; found: sums of the new g and of g (z - mean). With `top` [B, C], what came from the
+    pooled board is added to g first: `every` [B, C] to each cell, `at_top` [B, C] in equal parts to those
+    where x is `top`.
     """
 
 def stem_back(

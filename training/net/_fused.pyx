@@ -9,11 +9,10 @@ cdef extern from "fused.h" nogil:
     int FUSED_WIDEST
     int FUSED_TILE
     int FUSED_REACH
-    int FUSED_APART
-    size_t fused_room(int height, int width, int c, int rim)
+    size_t fused_room(int height, int width, int c)
     ctypedef struct fused_passes:
-        void (*depthwise)(const float* x, int height, int width, int c, int apart, const float* w, float* out,
-                          float* mean, float* square, float* room) noexcept nogil
+        void (*depthwise)(const float* x, int height, int width, int c, const float* w, float* out, float* mean,
+                          float* square, float* room) noexcept nogil
         void (*pointwise)(const float* u, int hw, int c, const float* scale, const float* shift, const float* w,
                           float* v, float* mean, float* square, float* room) noexcept nogil
         void (*residual)(const float* x, const float* v, int hw, int c, const float* scale, const float* shift,
@@ -34,8 +33,8 @@ cdef extern from "fused.h" nogil:
                                float* dw, float* room) noexcept nogil
         void (*depthwise_back)(const float* dy, const float* u, const float* slope, const float* tilt,
                                const float* level, const float* x, const float* w, const float* z, const float* mean,
-                               int height, int width, int c, int apart, float* g, float* dw, float* sum,
-                               float* along, float* room) noexcept nogil
+                               int height, int width, int c, float* g, float* dw, float* sum, float* along,
+                               float* room) noexcept nogil
         void (*pool)(const float* x, int hw, int c, float* sum, float* top) noexcept nogil
         void (*pool_back)(const float* x, const float* top, const float* every, const float* at_top, int hw, int c,
                           float* g) noexcept nogil
@@ -122,15 +121,9 @@ cdef int sums(const Shape* s, const float[:, :, ::1] x, int n) except -1:
     return 0
 
 
-cdef int check_taps(int apart) except -1:
-    if not 1 <= apart <= FUSED_APART:
-        raise ValueError(f"taps {apart} cells apart, not 1 to {FUSED_APART}")
-    return 0
-
-
-cdef float* room_for(const Shape* s, size_t more, int rim=1) except NULL:
+cdef float* room_for(const Shape* s, size_t more) except NULL:
     """Return room for the passes and `more` numbers behind it; the caller frees it."""
-    cdef float* room = <float*>malloc((fused_room(s.height, s.width, s.c, rim) + more) * sizeof(float))
+    cdef float* room = <float*>malloc((fused_room(s.height, s.width, s.c) + more) * sizeof(float))
     if room == NULL:
         raise MemoryError("no memory for a position")
     return room
@@ -154,9 +147,8 @@ def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:
 
 
 cdef int next_fits(const Shape* s, const float[:, ::1] w, float[:, :, :, ::1] u, float[:, :, ::1] found,
-                   float[:, :, ::1] pooled, int apart) except -1:
+                   float[:, :, ::1] pooled) except -1:
     """Refuse what is given of a block's first passes if it does not fit."""
-    check_taps(apart)
     if w is not None:
         matrix(w, 9, s.c)
         same(s, u)
@@ -168,8 +160,7 @@ cdef int next_fits(const Shape* s, const float[:, ::1] w, float[:, :, :, ::1] u,
 
 def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const float[::1] scale,
              const float[::1] shift, float[:, :, :, ::1] out, const float[:, ::1] w=None,
-             float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None,
-             int apart=1):
+             float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
     cdef Shape s = shape_of(x)
     cdef bint convolves = w is not None, pools = pooled is not None
     cdef Py_ssize_t b
@@ -177,13 +168,13 @@ def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const flo
     same(&s, out)
     vector(&s, scale)
     vector(&s, shift)
-    next_fits(&s, w, u, found, pooled, apart)
-    cdef float* room = room_for(&s, 0, apart)
+    next_fits(&s, w, u, found, pooled)
+    cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
             passes.residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
             if convolves:
-                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, apart, &w[0, 0], &u[b, 0, 0, 0],
+                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
                                  &found[0, b, 0], &found[1, b, 0], room)
             if pools:
                 passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
@@ -221,7 +212,7 @@ def lines(const float[:, ::1] table, const int32_t[:, :, ::1] rows, const float[
 
 def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, const float[::1] scale,
          const float[::1] shift, const float[:, ::1] weights, float[:, :, :, ::1] out, const float[:, ::1] w=None,
-         float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None, int apart=1):
+         float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
     cdef Shape s = shape_of(summed)
     cdef Py_ssize_t b
     cdef bint convolves = w is not None, pools = pooled is not None
@@ -231,14 +222,14 @@ def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, con
     vector(&s, shift)
     if planes.shape[0] != s.batch or planes.shape[2] != s.height or planes.shape[3] != s.width:
         raise ValueError("planes of another shape")
-    next_fits(&s, w, u, found, pooled, apart)
-    cdef float* room = room_for(&s, 0, apart)
+    next_fits(&s, w, u, found, pooled)
+    cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
             passes.stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
                         &shift[0], &weights[0, 0], &out[b, 0, 0, 0])
             if convolves:
-                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, apart, &w[0, 0], &u[b, 0, 0, 0],
+                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
                                  &found[0, b, 0], &found[1, b, 0], room)
             if pools:
                 passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
@@ -342,9 +333,8 @@ def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, con
 
 def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, const float[:, ::1] back,
                    const float[:, :, :, ::1] x, const float[:, ::1] w, const float[:, :, :, ::1] z,
-                   const float[::1] mean, int apart, float[:, :, :, ::1] g, float[:, :, ::1] found,
-                   double[:, ::1] dw, const float[:, ::1] top=None, const float[:, ::1] every=None,
-                   const float[:, ::1] at_top=None):
+                   const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found, double[:, ::1] dw,
+                   const float[:, ::1] top=None, const float[:, ::1] every=None, const float[:, ::1] at_top=None):
     cdef Shape s = shape_of(dy)
     cdef Py_ssize_t b
     cdef size_t n = 9 * <size_t>s.c
@@ -363,8 +353,7 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
     sums(&s, found, 2)
     if dw.shape[0] != 9 or dw.shape[1] != s.c:
         raise ValueError("a gradient of another shape")
-    check_taps(apart)
-    cdef float* part = room_for(&s, n, apart)
+    cdef float* part = room_for(&s, n)
     cdef float* room = part + n
     with nogil:
         for b in range(s.batch):
@@ -372,7 +361,7 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
                 passes.pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
             passes.depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
                                   &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
-                                  apart, &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
+                                  &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
             fused_add(part, n, &dw[0, 0])
     free(part)
 

@@ -13,12 +13,12 @@ A normalisation is two vectors here: y = scale z + shift. Its gradient is three:
 #include <string.h>
 #include "cpu.h"
 
-enum { FUSED_STEP = 16, FUSED_WIDEST = 512, FUSED_TILE = 48, FUSED_APART = 4 };
+enum { FUSED_STEP = 16, FUSED_WIDEST = 512, FUSED_TILE = 48 };
 
-/* Return how many floats `room` holds for boards of height x width: two positions with a rim, then two tiles. */
-static size_t fused_room(int height, int width, int c, int rim)
+/* Return how many floats `room` holds for boards of height x width: two padded positions, then two tiles. */
+static size_t fused_room(int height, int width, int c)
 {
-    return (2 * (size_t)(height + 2 * rim) * (width + 2 * rim) + 2 * FUSED_TILE) * c;
+    return (2 * (size_t)(height + 2) * (width + 2) + 2 * FUSED_TILE) * c;
 }
 
 /* total += part */
@@ -61,31 +61,31 @@ static void fused_pairs(const float* planes, int height, int width, const int32_
     }
 }
 
-/* Clear the rim of a board of (height + 2 rim) x (width + 2 rim) cells. */
-static void fused_rim(int height, int width, int c, int rim, float* to)
+/* Clear the rim of a board of (height + 2) x (width + 2) cells. */
+static void fused_rim(int height, int width, int c, float* to)
 {
-    const size_t side = (size_t)rim * c, row = (size_t)width * c + 2 * side;
-    memset(to, 0, rim * row * sizeof(float));
-    for (int y = rim; y < height + rim; y++) {
-        memset(to + y * row, 0, side * sizeof(float));
-        memset(to + (y + 1) * row - side, 0, side * sizeof(float));
+    const size_t row = (size_t)(width + 2) * c;
+    memset(to, 0, row * sizeof(float));
+    for (int y = 1; y <= height; y++) {
+        memset(to + y * row, 0, c * sizeof(float));
+        memset(to + (y + 1) * row - c, 0, c * sizeof(float));
     }
-    memset(to + (height + rim) * row, 0, rim * row * sizeof(float));
+    memset(to + (height + 1) * row, 0, row * sizeof(float));
 }
 
 /* Copy cells into the middle of a board with a rim of zeros. */
-static void fused_pad(const float* x, int height, int width, int c, int rim, float* to)
+static void fused_pad(const float* x, int height, int width, int c, float* to)
 {
-    const size_t row = (size_t)(width + 2 * rim) * c;
-    fused_rim(height, width, c, rim, to);
+    const size_t row = (size_t)(width + 2) * c;
+    fused_rim(height, width, c, to);
     for (int y = 0; y < height; y++)
-        memcpy(to + (y + rim) * row + (size_t)rim * c, x + (size_t)y * width * c, (size_t)width * c * sizeof(float));
+        memcpy(to + (y + 1) * row + c, x + (size_t)y * width * c, (size_t)width * c * sizeof(float));
 }
 
 /* The passes, for one width of vectors; what each does stands in `fused_passes.h`. */
 typedef struct {
-    void (*depthwise)(const float* x, int height, int width, int c, int apart, const float* w, float* out,
-        float* mean, float* square, float* room);
+    void (*depthwise)(const float* x, int height, int width, int c, const float* w, float* out, float* mean,
+        float* square, float* room);
     void (*pointwise)(const float* u, int hw, int c, const float* scale, const float* shift, const float* w,
         float* v, float* mean, float* square, float* room);
     void (*residual)(const float* x, const float* v, int hw, int c, const float* scale, const float* shift,
@@ -104,7 +104,7 @@ typedef struct {
         const float* w, int hw, int c, float* dy, float* sum, float* along, float* dw, float* room);
     void (*depthwise_back)(const float* dy, const float* u, const float* slope, const float* tilt,
         const float* level, const float* x, const float* w, const float* z, const float* mean, int height,
-        int width, int c, int apart, float* g, float* dw, float* sum, float* along, float* room);
+        int width, int c, float* g, float* dw, float* sum, float* along, float* room);
     void (*pool)(const float* x, int hw, int c, float* sum, float* top);
     void (*pool_back)(const float* x, const float* top, const float* every, const float* at_top, int hw, int c,
         float* g);

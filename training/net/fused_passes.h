@@ -30,12 +30,12 @@ INNER void NAMED(moments)(const float* x, int hw, int c, float* mean, float* squ
     }
 }
 
-/* out = sums over taps of w[9, C] x[padded]; its moments. From one tap to the next it is `apart` cells. */
-PASS void NAMED(depthwise)(const float* x, int height, int width, int c, int apart, const float* w,
+/* out = sums over taps of w[9, C] x[padded]; its moments. */
+PASS void NAMED(depthwise)(const float* x, int height, int width, int c, const float* w,
     float* out, float* mean, float* square, float* room)
 {
-    const size_t row = (size_t)(width + 2 * apart) * c, down = apart * row, right = (size_t)apart * c;
-    fused_pad(x, height, width, c, apart, room);
+    const size_t row = (size_t)(width + 2) * c;
+    fused_pad(x, height, width, c, room);
     for (int y = 0; y < height; y++)
         for (int k = 0; k < c; k += WIDTH) {
             const float* p = room + y * row + k;
@@ -45,14 +45,14 @@ PASS void NAMED(depthwise)(const float* x, int height, int width, int c, int apa
                 tap[j] = LOAD(w + j * c + k);
             for (int i = 0; i < width; i++, p += c, to += c) {
                 VECTOR a = MUL(tap[0], LOAD(p));
-                VECTOR b = MUL(tap[3], LOAD(p + down));
-                VECTOR d = MUL(tap[6], LOAD(p + 2 * down));
-                a = FMA(tap[1], LOAD(p + right), a);
-                b = FMA(tap[4], LOAD(p + down + right), b);
-                d = FMA(tap[7], LOAD(p + 2 * down + right), d);
-                a = FMA(tap[2], LOAD(p + 2 * right), a);
-                b = FMA(tap[5], LOAD(p + down + 2 * right), b);
-                d = FMA(tap[8], LOAD(p + 2 * down + 2 * right), d);
+                VECTOR b = MUL(tap[3], LOAD(p + row));
+                VECTOR d = MUL(tap[6], LOAD(p + 2 * row));
+                a = FMA(tap[1], LOAD(p + c), a);
+                b = FMA(tap[4], LOAD(p + row + c), b);
+                d = FMA(tap[7], LOAD(p + 2 * row + c), d);
+                a = FMA(tap[2], LOAD(p + 2 * c), a);
+                b = FMA(tap[5], LOAD(p + row + 2 * c), b);
+                d = FMA(tap[8], LOAD(p + 2 * row + 2 * c), d);
                 STORE(to, ADD(ADD(a, b), d));
             }
         }
@@ -313,19 +313,19 @@ reaches x on the way around the block. du = slope dy + tilt u + level. dw [9, C]
 g (z - mean). */
 PASS void NAMED(depthwise_back)(const float* dy, const float* u, const float* slope, const float* tilt,
     const float* level, const float* x, const float* w, const float* z, const float* mean, int height, int width,
-    int c, int apart, float* g, float* dw, float* sum, float* along, float* room)
+    int c, float* g, float* dw, float* sum, float* along, float* room)
 {
-    const size_t row = (size_t)(width + 2 * apart) * c, down = apart * row, right = (size_t)apart * c;
-    float *du = room, *px = room + (height + 2 * apart) * row;
+    const size_t row = (size_t)(width + 2) * c;
+    float *du = room, *px = room + (height + 2) * row;
     memset(dw, 0, 9 * (size_t)c * sizeof(float));
     memset(sum, 0, c * sizeof(float));
     memset(along, 0, c * sizeof(float));
-    fused_pad(x, height, width, c, apart, px);
-    fused_rim(height, width, c, apart, du);
+    fused_pad(x, height, width, c, px);
+    fused_rim(height, width, c, du);
     for (int y = 0; y < height; y++)
         for (int i = 0; i < width; i++) {
             const size_t at = ((size_t)y * width + i) * c;
-            float* to = du + (y + apart) * row + (size_t)(i + apart) * c;
+            float* to = du + (y + 1) * row + (size_t)(i + 1) * c;
             for (int k = 0; k < c; k += WIDTH) {
                 const VECTOR e = FMA(LOAD(tilt + k), LOAD(u + at + k), LOAD(level + k));
                 STORE(to + k, FMA(LOAD(slope + k), LOAD(dy + at + k), e));
@@ -333,14 +333,14 @@ PASS void NAMED(depthwise_back)(const float* dy, const float* u, const float* sl
         }
     for (int y = 0; y < height; y++)
         for (int k = 0; k < c; k += WIDTH) {
-            const float *p = px + y * row + k, *from = du + (y + apart) * row + right + k;
+            const float *p = px + y * row + k, *from = du + (y + 1) * row + c + k;
             VECTOR acc[9];
             for (int j = 0; j < 9; j++)
                 acc[j] = LOAD(dw + j * c + k);
             for (int i = 0; i < width; i++, p += c, from += c) {
                 const VECTOR d = LOAD(from);
                 for (int j = 0; j < 9; j++)
-                    acc[j] = FMA(d, LOAD(p + j / 3 * down + j % 3 * right), acc[j]);
+                    acc[j] = FMA(d, LOAD(p + j / 3 * row + j % 3 * c), acc[j]);
             }
             for (int j = 0; j < 9; j++)
                 STORE(dw + j * c + k, acc[j]);
@@ -353,15 +353,15 @@ PASS void NAMED(depthwise_back)(const float* dy, const float* u, const float* sl
             for (int j = 0; j < 9; j++)
                 tap[j] = LOAD(w + j * c + k);
             for (int i = 0; i < width; i++, p += c, at += c) {
-                VECTOR a = LOAD(g + at), b = MUL(tap[5], LOAD(p + down));
-                VECTOR d = MUL(tap[2], LOAD(p + 2 * down));
+                VECTOR a = LOAD(g + at), b = MUL(tap[5], LOAD(p + row));
+                VECTOR d = MUL(tap[2], LOAD(p + 2 * row));
                 a = FMA(tap[8], LOAD(p), a);
-                b = FMA(tap[4], LOAD(p + down + right), b);
-                d = FMA(tap[1], LOAD(p + 2 * down + right), d);
-                a = FMA(tap[7], LOAD(p + right), a);
-                b = FMA(tap[3], LOAD(p + down + 2 * right), b);
-                d = FMA(tap[0], LOAD(p + 2 * down + 2 * right), d);
-                a = FMA(tap[6], LOAD(p + 2 * right), a);
+                b = FMA(tap[4], LOAD(p + row + c), b);
+                d = FMA(tap[1], LOAD(p + 2 * row + c), d);
+                a = FMA(tap[7], LOAD(p + c), a);
+                b = FMA(tap[3], LOAD(p + row + 2 * c), b);
+                d = FMA(tap[0], LOAD(p + 2 * row + 2 * c), d);
+                a = FMA(tap[6], LOAD(p + 2 * c), a);
                 a = ABOVE(LOAD(x + at), ADD(ADD(a, b), d));
                 STORE(g + at, a);
                 s = ADD(s, a);

@@ -3,9 +3,6 @@
 A line net can also grow into a line tower: the light blocks' convolutions become full 3x3 ones that are 0
 wherever the light ones had no weight.
 
-Depthwise taps may come to lie further apart, or nearer, each with the weight it had. That computes something
-else, near enough for a net to get used to it within minutes (`training/record/dilations.md`).
-
 New residual blocks begin as the identity: the gain of their last normalisation is 0, the idea of "Net2Net"
 (https://arxiv.org/abs/1511.05641) in the form that residual nets allow. New channels, of the same paper too,
 begin as copies of old ones, statistics of the normalisation included; what reads both of a pair splits its
@@ -31,19 +28,16 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """Return for each block of the old net its index in the new one, spread evenly, pooled to pooled.
 
     Raises:
-        ValueError: the new net is not the old one with more blocks, channels or hidden units, or with other
-            dilations.
+        ValueError: the new net is not the old one with more blocks, channels or hidden units.
     """
-    may_differ = {"blocks", "pool_block", "dilations", *_WIDTHS}
+    may_differ = {"blocks", "pool_block", *_WIDTHS}
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)
     if (old.kind, new.kind) == ("lines", "line-tower"):
         may_differ.add("kind")
-        if max(old.dilations) > 1:
-            raise ValueError("a line tower has no place for taps that lie apart")
     if any(was[name] != will[name] for name in was.keys() - may_differ):
         raise ValueError(
-            "only the numbers of blocks, channels and hidden units and the dilations may differ, and a line "
-            f"net may become a line tower: {old}, {new}"
+            "only the numbers of blocks, channels and hidden units may differ, and a line net may become a "
+            f"line tower: {old}, {new}"
         )
     for name in _WIDTHS:
         if will[name] < was[name]:
@@ -147,8 +141,7 @@ def _full(name: str, tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
-    """Return a net of another depth and width with the function of `old`, if its blocks keep their dilations;
-    of the same shape a copy.
+    """Return a net of another depth and width with the function of `old`; of the same shape a copy.
 
     Args:
         old: a net.

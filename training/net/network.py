@@ -39,14 +39,9 @@ class Heads(NamedTuple):
 class NormConv(nn.Module):
     """Convolution, 3x3 if not told otherwise, with BatchNorm behind it."""
 
-    def __init__(
-        self, channels: int, gain: float, kernel: int = 3, groups: int = 1, dilation: int = 1
-    ) -> None:
+    def __init__(self, channels: int, gain: float, kernel: int = 3, groups: int = 1) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(
-            channels, channels, kernel, padding=kernel // 2 * dilation, groups=groups, dilation=dilation,
-            bias=False,
-        )  # fmt: skip
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
         # tuned: statistics of about the last 50 batches, so that several board sizes are in them
         self.norm = nn.BatchNorm2d(channels, momentum=0.02)
         nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
@@ -60,18 +55,17 @@ class NormConv(nn.Module):
         return self.conv.weight * scale[:, None, None, None], self.norm.bias - mean * scale
 
     def forward(self, x: Tensor) -> Tensor:
-        padding, groups, dilation = self.conv.padding, self.conv.groups, self.conv.dilation
+        padding, groups = self.conv.padding, self.conv.groups
         dense = groups > 1 and x.is_cuda  # as a full matrix, mostly zeros: what a GPU multiplies fastest
         if self.norm.training or not torch.is_grad_enabled():
-            weight = whole(self.conv.weight) if dense else self.conv.weight
-            y = F.conv2d(x, weight, padding=padding, dilation=dilation, groups=1 if dense else groups)
+            y = F.conv2d(x, whole(self.conv.weight), padding=padding) if dense else self.conv(x)
             normalised: Tensor = self.norm(y)
             return normalised
         # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
         weight, bias = self.folded()
         if dense:
             weight, groups = whole(weight), 1
-        return F.conv2d(x, weight, bias, padding=padding, dilation=dilation, groups=groups)
+        return F.conv2d(x, weight, bias, padding=padding, groups=groups)
 
 
 def whole(weight: Tensor) -> Tensor:
@@ -96,15 +90,12 @@ def pool(x: Tensor, mask: Tensor | None) -> Tensor:
 class Block(nn.Module):
     """x = relu(x + conv(relu(conv(x)))), optionally with a bias from the pooled board in the middle.
 
-    A light one has a depthwise 3x3 convolution, whose taps may lie apart, and a 1x1 one instead of two full
-    ones.
+    A light one has a depthwise 3x3 convolution and a 1x1 one instead of two full ones.
     """
 
-    def __init__(
-        self, channels: int, blocks: int, pooled: bool, light: bool = False, dilation: int = 1
-    ) -> None:
+    def __init__(self, channels: int, blocks: int, pooled: bool, light: bool = False) -> None:
         super().__init__()
-        self.first = NormConv(channels, math.sqrt(2), groups=channels if light else 1, dilation=dilation)
+        self.first = NormConv(channels, math.sqrt(2), groups=channels if light else 1)
         # Small enough that the variance of the trunk grows by a constant over all blocks.
         self.second = NormConv(channels, 1 / math.sqrt(blocks), kernel=1 if light else 3)
         self.pool = nn.Linear(3 * channels, channels) if pooled else None
@@ -131,8 +122,7 @@ class Network(nn.Module):
         tower = config.kind == "tower"
         self.stem = nn.Conv2d(N_PLANES, c, 5, padding=2) if tower else LineStem(c, config.line_hidden)
         self.blocks = nn.ModuleList(
-            Block(c, config.blocks, i == config.pooled, light, dilation)
-            for i, dilation in enumerate(config.dilation_of_blocks)
+            Block(c, config.blocks, i == config.pooled, light) for i in range(config.blocks)
         )
         self.policy_in = nn.Conv2d(c, config.policy_channels, 1)
         # policy, soft, reply; a bias would be the same for all points and change no softmax

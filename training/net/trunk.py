@@ -31,7 +31,6 @@ REFERENCE_AREA = 225.0  # derived: 15x15, where the scaled mean of a pooled boar
 
 _Floats = npt.NDArray[np.float32]
 _Doubles = npt.NDArray[np.float64]
-_Given = tuple[_Floats | None, _Floats | None, _Floats | None, _Floats | None]
 
 
 class Spare:
@@ -178,17 +177,15 @@ class _Ahead:
         u: the depthwise convolution of the input.
         found: its moments.
         pooled: [2, B, C] sum and largest of the input's channels, where the block pools.
-        apart: cells from one tap of the convolution to the next.
     """
 
     def __init__(self, block: Any, shape: tuple[int, ...], spare: Spare) -> None:
         self.u = spare.take(shape)
         self.found = np.empty((2, shape[0], shape[3]), np.float32)
         self.pooled = None if block.pool is None else np.empty_like(self.found)
-        self.apart: int = block.first.conv.dilation[0]
         self._w = _single(_array(block.first.conv.weight).reshape(shape[3], 9).T)
 
-    def given(self) -> _Given:
+    def given(self) -> tuple[_Floats | None, ...]:
         """Return what the passes take."""
         return self._w, self.u, self.found, self.pooled
 
@@ -228,7 +225,7 @@ class _Trunk(torch.autograd.Function):
         plane_weights = _single(_array(stem.planes.weight).reshape(c, -1).T)
         blocks = net.residual
         ahead = _Ahead(blocks[0], shape, spare)
-        _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x, *ahead.given(), ahead.apart)
+        _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x, *ahead.given())
         steps = []
         for i, block in enumerate(blocks, 1):
             u, v = ahead.u, spare.take(shape)
@@ -243,12 +240,11 @@ class _Trunk(torch.autograd.Function):
             second = _normalise(block.second.norm, found, cells)
             steps.append(_Step(x, u, v, first, second, shift32, pooled))
             out = spare.take(shape)
-            given: _Given = None, None, None, None
+            given: tuple[_Floats | None, ...] = ()
             if i < len(blocks):
                 ahead = _Ahead(blocks[i], shape, spare)
                 given = ahead.given()
-            scale = _single(second.scale)
-            _fused.residual(x, v, scale, _single(second.shift), out, *given, ahead.apart)
+            _fused.residual(x, v, _single(second.scale), _single(second.shift), out, *given)
             x = out
         w, bias, v = _heads(net)
         hidden = spare.take((batch, height, width, len(w)))
@@ -290,8 +286,7 @@ class _Trunk(torch.autograd.Function):
             back, weight1, bias1 = step.first.back(_sum(found))
             dw1 = np.zeros((9, c))
             w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
-            mean, apart = _single(norm.mean), block.first.conv.dilation[0]
-            _fused.depthwise_back(dy, step.u, back, step.x, w, z, mean, apart, g, found, dw1, *into)
+            _fused.depthwise_back(dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1, *into)
             before = [dw1.T.reshape(c, 1, 3, 3), weight1, bias1]
             gradients.append([*before, *pool, dw2[:, :, None, None], weight2, bias2])
         back, weight, bias = ctx.stem_norm.back(_sum(found))

@@ -21,7 +21,6 @@ _PROTOTYPE = "tuned: prototype"
 
 # Bounds of what a file from elsewhere may ask for: far more than any net that plays.
 _MOST_BLOCKS, _WIDEST = 200, 4096
-_FARTHEST = 4  # derived: what the kernel takes
 _MOST_WORKERS, _MOST_GAMES = 4096, 1 << 20
 
 
@@ -38,10 +37,6 @@ class NetConfig:
         "blocks",
     )  # fmt: skip
     channels: int = setting(64, "of the trunk", _NETWORK, "channels")
-    dilations: tuple[int, ...] = setting(
-        (1,), "of the depthwise convolutions of `lines`, from one tap to the next, by blocks and again from "
-        "the first; further apart they see further in as much time", _NETWORK, "cells",
-    )  # fmt: skip
     line_hidden: int = setting(128, "hidden units of what fills the table of a line net", _NETWORK, "units")
     pool_block: int | None = setting(
         None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
@@ -56,20 +51,11 @@ class NetConfig:
         """Index of the block with global pooling, -1 for none."""
         return self.blocks // 2 if self.pool_block is None else self.pool_block
 
-    @property
-    def dilation_of_blocks(self) -> tuple[int, ...]:
-        """What `dilations` says of each block."""
-        return tuple(self.dilations[i % len(self.dilations)] for i in range(self.blocks))
-
     def __post_init__(self) -> None:
         if self.kind not in ("tower", "lines", "line-tower"):
             raise ConfigError(f"the kind of a net must be tower, lines or line-tower, not {self.kind!r}")
         if not 0 <= self.blocks <= _MOST_BLOCKS or not -1 <= self.pooled < max(self.blocks, 1):
             raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
-        if not self.dilations or not all(1 <= apart <= _FARTHEST for apart in self.dilations):
-            raise ConfigError(f"dilations must be numbers from 1 to {_FARTHEST}, not {list(self.dilations)}")
-        if self.kind != "lines" and max(self.dilations) > 1:
-            raise ConfigError(f"only line nets have dilations, not a {self.kind}")
         for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
             if not 1 <= getattr(self, name) <= _WIDEST:
                 raise ConfigError(f"{name} must be 1 to {_WIDEST}, not {getattr(self, name)}")

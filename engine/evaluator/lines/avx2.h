@@ -137,74 +137,67 @@ TENGEN_INNER void lines_store_bytes(__m256 x, uint8_t* bytes)
 
 /* One vector of channels along a row: nine weights stay in registers, each loaded column serves three outputs.
 
-Taps that lie apart meet every `apart`-th cell only, so that such cells go along the row by themselves. The row becomes
-floats in `y`, or bytes in `bytes` if that is not NULL. */
-TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int channels, int apart, const float* w, const
-                                   float* bias, float* y, uint8_t* bytes)
+The row becomes floats in `y`, or bytes in `bytes` if that is not NULL. */
+TENGEN_INNER void lines_depth_body(const float* x, int stride, int cells, int channels, const float* w, const float*
+                                   bias, float* y, uint8_t* bytes)
 {
     const __m256 zero = _mm256_setzero_ps();
-    const int step = apart * channels, down_to = apart * stride;
-    int c, i, k;
+    int c, i;
     for (c = 0; c < channels; c += 8) {
+        const float* from = x + c;
+        float* to = y + c;
+        uint8_t* to_bytes = bytes + c;
         const __m256 w0 = _mm256_load_ps(w + c), w1 = _mm256_load_ps(w + channels + c);
         const __m256 w2 = _mm256_load_ps(w + 2 * channels + c), w3 = _mm256_load_ps(w + 3 * channels + c);
         const __m256 w4 = _mm256_load_ps(w + 4 * channels + c), w5 = _mm256_load_ps(w + 5 * channels + c);
         const __m256 w6 = _mm256_load_ps(w + 6 * channels + c), w7 = _mm256_load_ps(w + 7 * channels + c);
         const __m256 w8 = _mm256_load_ps(w + 8 * channels + c), b = _mm256_load_ps(bias + c);
-        for (k = 0; k < apart && k < cells; k++) {
-            const float* from = x + k * channels + c;
-            float* to = y + k * channels + c;
-            uint8_t* to_bytes = bytes + k * channels + c;
-            __m256 up = _mm256_load_ps(from - down_to), mid = _mm256_load_ps(from);
-            __m256 down = _mm256_load_ps(from + down_to);
-            /* `now` has its left and middle column, `next` its left one. */
-            __m256 now = _mm256_fmadd_ps(_mm256_load_ps(from - down_to - step), w0, b);
-            __m256 next = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
-            now = _mm256_fmadd_ps(_mm256_load_ps(from - step), w3, now);
-            now = _mm256_fmadd_ps(_mm256_load_ps(from + down_to - step), w6, now);
-            now = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, now)));
-            for (i = k; i < cells; i += apart) {
-                __m256 after;
-                from += step;
-                up = _mm256_load_ps(from - down_to);
-                mid = _mm256_load_ps(from);
-                down = _mm256_load_ps(from + down_to);
-                after = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
-                now = _mm256_fmadd_ps(down, w8, _mm256_fmadd_ps(mid, w5, _mm256_fmadd_ps(up, w2, now)));
-                next = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, next)));
-                now = _mm256_max_ps(now, zero);
-                if (bytes != NULL) {
-                    lines_store_bytes(now, to_bytes);
-                    to_bytes += step;
-                } else {
-                    _mm256_store_ps(to, now);
-                    to += step;
-                }
-                now = next;
-                next = after;
+        __m256 up = _mm256_load_ps(from - stride), mid = _mm256_load_ps(from), down = _mm256_load_ps(from + stride);
+        /* `now` has its left and middle column, `next` its left one. */
+        __m256 now = _mm256_fmadd_ps(_mm256_load_ps(from - stride - channels), w0, b);
+        __m256 next = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
+        now = _mm256_fmadd_ps(_mm256_load_ps(from - channels), w3, now);
+        now = _mm256_fmadd_ps(_mm256_load_ps(from + stride - channels), w6, now);
+        now = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, now)));
+        for (i = 0; i < cells; i++) {
+            __m256 after;
+            from += channels;
+            up = _mm256_load_ps(from - stride);
+            mid = _mm256_load_ps(from);
+            down = _mm256_load_ps(from + stride);
+            after = _mm256_fmadd_ps(down, w6, _mm256_fmadd_ps(mid, w3, _mm256_fmadd_ps(up, w0, b)));
+            now = _mm256_fmadd_ps(down, w8, _mm256_fmadd_ps(mid, w5, _mm256_fmadd_ps(up, w2, now)));
+            next = _mm256_fmadd_ps(down, w7, _mm256_fmadd_ps(mid, w4, _mm256_fmadd_ps(up, w1, next)));
+            now = _mm256_max_ps(now, zero);
+            if (bytes != NULL) {
+                lines_store_bytes(now, to_bytes);
+                to_bytes += channels;
+            } else {
+                _mm256_store_ps(to, now);
+                to += channels;
             }
+            now = next;
+            next = after;
         }
     }
 }
 
-static TENGEN_FAST void lines_depth_avx2(const float* x, int stride, int cells, int channels, int apart, const float* w,
-                                         const float* bias, float* y)
+static TENGEN_FAST void lines_depth_avx2(const float* x, int stride, int cells, int channels, const float* w, const
+                                         float* bias, float* y)
 {
-    if (channels == 32 && apart == 1)
-        lines_depth_body(x, stride, cells, 32, 1, w, bias, y, NULL);
+    if (channels == 32)
+        lines_depth_body(x, stride, cells, 32, w, bias, y, NULL);
     else
-        lines_depth_body(x, stride, cells, channels, apart, w, bias, y, NULL);
+        lines_depth_body(x, stride, cells, channels, w, bias, y, NULL);
 }
 
-static TENGEN_FAST void lines_depth_bytes_avx2(const float* x, int stride, int cells, int channels, int apart, const
-                                               float* w, const float* bias, uint8_t* bytes)
+static TENGEN_FAST void lines_depth_bytes_avx2(const float* x, int stride, int cells, int channels, const float* w,
+                                               const float* bias, uint8_t* bytes)
 {
-    if (channels == 64 && apart == 1)
-        lines_depth_body(x, stride, cells, 64, 1, w, bias, NULL, bytes);
-    else if (channels == 64 && apart == 2)
-        lines_depth_body(x, stride, cells, 64, 2, w, bias, NULL, bytes);
+    if (channels == 64)
+        lines_depth_body(x, stride, cells, 64, w, bias, NULL, bytes);
     else
-        lines_depth_body(x, stride, cells, channels, apart, w, bias, NULL, bytes);
+        lines_depth_body(x, stride, cells, channels, w, bias, NULL, bytes);
 }
 
 static TENGEN_FAST void lines_bytes_avx2(const float* x, int cells, int n, const float* per_unit, uint8_t* bytes)

@@ -62,56 +62,50 @@ TENGEN_WIDE_INNER void lines_store_bytes_avx512(__m512 x, uint8_t* bytes)
     _mm_storeu_si128((__m128i*)bytes, _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(x)));
 }
 
-/* See `lines_depth_body`. */
-TENGEN_WIDE_INNER void lines_depth_bytes_avx512_body(const float* x, int stride, int cells, int channels, int apart,
-                                                     const float* w, const float* bias, uint8_t* bytes)
+TENGEN_WIDE_INNER void lines_depth_bytes_avx512_body(const float* x, int stride, int cells, int channels, const
+                                                     float* w, const float* bias, uint8_t* bytes)
 {
     const __m512 zero = _mm512_setzero_ps();
-    const int step = apart * channels, down_to = apart * stride;
-    int c, i, k;
+    int c, i;
     for (c = 0; c < channels; c += 16) {
+        const float* from = x + c;
+        uint8_t* to = bytes + c;
         const __m512 w0 = _mm512_loadu_ps(w + c), w1 = _mm512_loadu_ps(w + channels + c);
         const __m512 w2 = _mm512_loadu_ps(w + 2 * channels + c), w3 = _mm512_loadu_ps(w + 3 * channels + c);
         const __m512 w4 = _mm512_loadu_ps(w + 4 * channels + c), w5 = _mm512_loadu_ps(w + 5 * channels + c);
         const __m512 w6 = _mm512_loadu_ps(w + 6 * channels + c), w7 = _mm512_loadu_ps(w + 7 * channels + c);
         const __m512 w8 = _mm512_loadu_ps(w + 8 * channels + c), b = _mm512_loadu_ps(bias + c);
-        for (k = 0; k < apart && k < cells; k++) {
-            const float* from = x + k * channels + c;
-            uint8_t* to = bytes + k * channels + c;
-            __m512 up = _mm512_loadu_ps(from - down_to), mid = _mm512_loadu_ps(from);
-            __m512 down = _mm512_loadu_ps(from + down_to);
-            /* `now` has its left and middle column, `next` its left one. */
-            __m512 now = _mm512_fmadd_ps(_mm512_loadu_ps(from - down_to - step), w0, b);
-            __m512 next = _mm512_fmadd_ps(down, w6, _mm512_fmadd_ps(mid, w3, _mm512_fmadd_ps(up, w0, b)));
-            now = _mm512_fmadd_ps(_mm512_loadu_ps(from - step), w3, now);
-            now = _mm512_fmadd_ps(_mm512_loadu_ps(from + down_to - step), w6, now);
-            now = _mm512_fmadd_ps(down, w7, _mm512_fmadd_ps(mid, w4, _mm512_fmadd_ps(up, w1, now)));
-            for (i = k; i < cells; i += apart, to += step) {
-                __m512 after;
-                from += step;
-                up = _mm512_loadu_ps(from - down_to);
-                mid = _mm512_loadu_ps(from);
-                down = _mm512_loadu_ps(from + down_to);
-                after = _mm512_fmadd_ps(down, w6, _mm512_fmadd_ps(mid, w3, _mm512_fmadd_ps(up, w0, b)));
-                now = _mm512_fmadd_ps(down, w8, _mm512_fmadd_ps(mid, w5, _mm512_fmadd_ps(up, w2, now)));
-                next = _mm512_fmadd_ps(down, w7, _mm512_fmadd_ps(mid, w4, _mm512_fmadd_ps(up, w1, next)));
-                lines_store_bytes_avx512(_mm512_max_ps(now, zero), to);
-                now = next;
-                next = after;
-            }
+        __m512 up = _mm512_loadu_ps(from - stride), mid = _mm512_loadu_ps(from);
+        __m512 down = _mm512_loadu_ps(from + stride);
+        /* `now` has its left and middle column, `next` its left one. */
+        __m512 now = _mm512_fmadd_ps(_mm512_loadu_ps(from - stride - channels), w0, b);
+        __m512 next = _mm512_fmadd_ps(down, w6, _mm512_fmadd_ps(mid, w3, _mm512_fmadd_ps(up, w0, b)));
+        now = _mm512_fmadd_ps(_mm512_loadu_ps(from - channels), w3, now);
+        now = _mm512_fmadd_ps(_mm512_loadu_ps(from + stride - channels), w6, now);
+        now = _mm512_fmadd_ps(down, w7, _mm512_fmadd_ps(mid, w4, _mm512_fmadd_ps(up, w1, now)));
+        for (i = 0; i < cells; i++, to += channels) {
+            __m512 after;
+            from += channels;
+            up = _mm512_loadu_ps(from - stride);
+            mid = _mm512_loadu_ps(from);
+            down = _mm512_loadu_ps(from + stride);
+            after = _mm512_fmadd_ps(down, w6, _mm512_fmadd_ps(mid, w3, _mm512_fmadd_ps(up, w0, b)));
+            now = _mm512_fmadd_ps(down, w8, _mm512_fmadd_ps(mid, w5, _mm512_fmadd_ps(up, w2, now)));
+            next = _mm512_fmadd_ps(down, w7, _mm512_fmadd_ps(mid, w4, _mm512_fmadd_ps(up, w1, next)));
+            lines_store_bytes_avx512(_mm512_max_ps(now, zero), to);
+            now = next;
+            next = after;
         }
     }
 }
 
-static TENGEN_WIDE void lines_depth_bytes_avx512(const float* x, int stride, int cells, int channels, int apart, const
-                                                 float* w, const float* bias, uint8_t* bytes)
+static TENGEN_WIDE void lines_depth_bytes_avx512(const float* x, int stride, int cells, int channels, const float*
+                                                 w, const float* bias, uint8_t* bytes)
 {
-    if (channels == 64 && apart == 1)
-        lines_depth_bytes_avx512_body(x, stride, cells, 64, 1, w, bias, bytes);
-    else if (channels == 64 && apart == 2)
-        lines_depth_bytes_avx512_body(x, stride, cells, 64, 2, w, bias, bytes);
+    if (channels == 64)
+        lines_depth_bytes_avx512_body(x, stride, cells, 64, w, bias, bytes);
     else
-        lines_depth_bytes_avx512_body(x, stride, cells, channels, apart, w, bias, bytes);
+        lines_depth_bytes_avx512_body(x, stride, cells, channels, w, bias, bytes);
 }
 
 /* `cells` x 16 `vectors` outputs, both constants; sums hold 32 bits. */

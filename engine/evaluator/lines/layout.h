@@ -5,7 +5,7 @@ N blocks, P policy channels, V value channels, D hidden values (rounded up to a 
 
 Invariants, set up by `_lines.pyx` from weights that it has checked, and relied on by all loops without another look:
 - C, P, V and D are multiples of 8, C from 16 to 96 (so that sums of 16-bit products fit), the others up to 1024;
-  N is 1 to LINES_BLOCKS.
+  N is 1 to 32.
 - Every pointer is aligned to 32 bytes and holds as many numbers as its comment says; those in brackets may be NULL.
 - A board has sides from 5 to LINES_SIDE, so `width * height` is at most LINES_POINTS.
 - `entries` are below LINES_ENTRIES whatever the planes hold, since digits are 0 to 3; `bits` have LINES_LOCAL bits.
@@ -45,8 +45,6 @@ enum {
     LINES_BYTE = 127,                           /* largest activation in 8 bits */
     LINES_BYTE_LOAD = 32767 / LINES_BYTE,       /* of the sum of either sign of the weights that share a 16-bit sum */
     LINES_FARS = 64,                            /* empty boards that are kept */
-    LINES_BLOCKS = 32,                          /* at most */
-    LINES_APART = 4,                            /* cells from one tap to the next, at most */
     LINES_FEW = 5                               /* stones that a window needs (tuned: docs/nets.md) */
 };
 
@@ -190,9 +188,9 @@ typedef struct {
     float cell_policy;
     float* shift;               /* [max(C, V)]: what `cell` holds more than that of `far` */
     float* blank;               /* [LINES_PLANES, LINES_POINTS]: planes of an empty board */
-    float* y;                   /* [rim + 1, LINES_SIDE, C]: depthwise rows */
+    float* y;                   /* [2, LINES_SIDE, C]: depthwise rows */
     int16_t* shorts;            /* ([LINES_SIDE, C]): a row in 16 bits */
-    uint8_t* bytes;             /* ([rim + 1, LINES_SIDE, C]): depthwise rows in 8 bits */
+    uint8_t* bytes;             /* ([2, LINES_SIDE, C]): depthwise rows in 8 bits */
     float* heads;               /* [LINES_SIDE, P + V] */
     float* pool;                /* [3 max(C, V)] */
     float* vector;              /* [max(C, D)] */
@@ -211,12 +209,10 @@ typedef struct {
     int value;                  /* V */
     int hidden;                 /* D */
     int pooled;                 /* block with global pooling, or -1 */
-    int dilations[LINES_BLOCKS];    /* cells from one tap of a block to the next: 1 to LINES_APART */
-    int rim;                    /* the largest of them: border of `x` in cells */
     int margin;                 /* cells around the stones that are computed; 0: all of the board */
     int bits;                   /* of the pointwise products: 32, 16 or 8; 16 and 8 only where `loops` has them */
     const lines_loops* loops;   /* of the chosen path */
-    float* x;                   /* [LINES_SIDE + 2 rim, LINES_SIDE + 2 rim, C]: trunk with its border; NULL: not built */
+    float* x;                   /* [LINES_SIDE + 2, LINES_SIDE + 2, C]: trunk with its border; NULL: not built */
     lines_weights weights;
     lines_shorts shorts;        /* NULLs but with 16 bits */
     lines_bytes bytes;          /* NULLs but with 8 bits */
@@ -264,7 +260,7 @@ static inline const float* lines_local(const tengen_lines* net, int half, int ce
 static float* lines_row(const tengen_lines* net, int row)
 {
     const lines_window* w = &net->window;
-    return net->x + (row - w->top + net->rim) * w->stride + (w->from[row] - w->left + net->rim) * net->channels;
+    return net->x + (row - w->top + 1) * w->stride + (w->from[row] - w->left + 1) * net->channels;
 }
 
 static int lines_cells(const tengen_lines* net, int row)

@@ -15,10 +15,8 @@ struct lines_loops {
     void (*entries)(tengen_lines* net);
     /* First layer of some cells of one row; `cell` is the first one's number on the board, `x` its place. */
     void (*gather)(const tengen_lines* net, int cell, int cells, float* x);
-    /* y = relu(depthwise(x) + bias) for the cells of one row, taps `apart` cells from each other; `stride` lies between
-    two rows of x. */
-    void (*depth)(const float* x, int stride, int cells, int channels, int apart, const float* w, const float* bias,
-                  float* y);
+    /* y = relu(depthwise(x) + bias) for the cells of one row; `stride` lies between two rows of x. */
+    void (*depth)(const float* x, int stride, int cells, int channels, const float* w, const float* bias, float* y);
     /* out = relu(in w + bias), or relu(out + in w + bias), for each of `cells`; `relu` 0: without the relu. */
     void (*product)(const float* in, int cells, int n_in, const float* w, const float* bias, float* out, int n_out,
                     int residual, int relu);
@@ -40,8 +38,8 @@ struct lines_loops {
     /* Round cells of n channels, none negative, to 0 to LINES_BYTE. */
     void (*bytes)(const float* x, int cells, int n, const float* per_unit, uint8_t* to);
     /* As `depth`, rounded like that. */
-    void (*depth_bytes)(const float* x, int stride, int cells, int channels, int apart, const float* w, const float*
-                        bias, uint8_t* to);
+    void (*depth_bytes)(const float* x, int stride, int cells, int channels, const float* w, const float* bias,
+                        uint8_t* to);
     /* As `product` with relu, in 8 bits. */
     void (*product_bytes)(const uint8_t* in, int cells, int n_in, const int8_t* w, const float* bias,
                           const float* step, float* out, int n_out, int residual);

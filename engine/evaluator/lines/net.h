@@ -1,8 +1,7 @@
 /* The line net's forward pass, in the order in which it happens: planes, window, first layer, blocks, heads, value.
 
-A board cell holds C floats. The trunk `x` has a border as wide as taps lie apart (`rim`), so that the depthwise loop
-needs no branches. Blocks work in place, row by row: the depthwise part of the rows that see row r is taken before row r
-is overwritten.
+A board cell holds C floats. The trunk `x` has a border one cell wide, so that the depthwise loop needs no branches.
+Blocks work in place, row by row: the depthwise part of row r + 1 is taken before row r is overwritten.
 
 With a margin only a window is computed: in each row the cells from the first to the last stone of the rows that are
 no farther than the margin, and so many more on each side. What the cells beyond it hold is taken from an empty board
@@ -116,7 +115,7 @@ static void lines_first(tengen_lines* net, const float* global)
                 s->base[c] += global[k] * weights->global[k * channels + c];
     for (y = w->top; y < w->bottom; y++)
         right = w->until[y] > right ? w->until[y] : right;
-    w->stride = (right - w->left + 2 * net->rim) * channels;
+    w->stride = (right - w->left + 2) * channels;
     net->loops->entries(net);
     for (y = w->top; y < w->bottom; y++)
         net->loops->gather(net, y * w->width + w->from[y], lines_cells(net, y), lines_row(net, y));
@@ -139,7 +138,7 @@ static void lines_beyond(tengen_lines* net, int layer, int row, int a, int b)
 {
     const lines_window* w = &net->window;
     int channels = net->channels;
-    float* to = net->x + (row - w->top + net->rim) * w->stride + (a - w->left + net->rim) * channels;
+    float* to = net->x + (row - w->top + 1) * w->stride + (a - w->left + 1) * channels;
     int off = net->far == NULL || row < 0 || row >= w->height;
     int before = off ? b - a : a < 0 ? -a : 0, after = off || b <= w->width ? 0 : b - w->width;
     int cells = b - a - before - after;
@@ -173,7 +172,7 @@ static void lines_shift(tengen_lines* net, const float* cell, const float* far, 
 static void lines_border(tengen_lines* net, int layer)
 {
     const lines_window* w = &net->window;
-    int channels = net->channels, points = w->width * w->height, apart, y, k;
+    int channels = net->channels, points = w->width * w->height, y, k;
     if (net->record != NULL) {
         float* to = net->record->x + (size_t)layer * points * channels;
         for (y = 0; y < w->height; y++)
@@ -184,13 +183,12 @@ static void lines_border(tengen_lines* net, int layer)
         return;     /* not needed, or zero already */
     if (net->far != NULL)
         lines_shift(net, net->scratch.cell, net->far->cell + layer * channels, channels);
-    apart = net->far != NULL ? net->dilations[layer] : net->rim;    /* zeros serve all blocks */
-    for (y = w->top - apart; y < w->bottom + apart; y++) {
-        int a = LINES_SIDE, b = 0;      /* what this row and those that have taps here see of it */
-        for (k = y - apart; k <= y + apart; k += apart)
+    for (y = w->top - 1; y <= w->bottom; y++) {
+        int a = LINES_SIDE, b = 0;      /* what this row and its neighbours see of it */
+        for (k = y - 1; k <= y + 1; k++)
             if (k >= w->top && k < w->bottom && lines_cells(net, k) > 0) {
-                a = w->from[k] - apart < a ? w->from[k] - apart : a;
-                b = w->until[k] + apart > b ? w->until[k] + apart : b;
+                a = w->from[k] - 1 < a ? w->from[k] - 1 : a;
+                b = w->until[k] + 1 > b ? w->until[k] + 1 : b;
             }
         if (y >= w->top && y < w->bottom && lines_cells(net, y) > 0) {
             lines_beyond(net, layer, y, a, w->from[y]);
@@ -265,16 +263,15 @@ static const float* lines_bias(tengen_lines* net, int block)
     return s->vector;
 }
 
-/* Depthwise part of a row of cells, taps so far apart, to one of the places, from 0 to `rim`. */
+/* Depthwise part of a row of cells, to one of two places, 0 or 1. */
 static void lines_depth(tengen_lines* net, int block, const float* bias, const float* x, int cells, int stride,
-                        int apart, int place)
+                        int place)
 {
     int channels = net->channels, offset = place * LINES_SIDE * channels, first = block * 9 * channels;
     if (net->bits == 8)
-        net->loops->depth_bytes(x, stride, cells, channels, apart, net->bytes.dw + first, bias,
-                                net->scratch.bytes + offset);
+        net->loops->depth_bytes(x, stride, cells, channels, net->bytes.dw + first, bias, net->scratch.bytes + offset);
     else
-        net->loops->depth(x, stride, cells, channels, apart, net->weights.dw + first, bias, net->scratch.y + offset);
+        net->loops->depth(x, stride, cells, channels, net->weights.dw + first, bias, net->scratch.y + offset);
 }
 
 /* Pointwise part of a row of cells, added to them. */
@@ -300,18 +297,16 @@ static void lines_block(tengen_lines* net, int block)
 {
     const lines_window* w = &net->window;
     const float* bias = lines_bias(net, block);
-    int apart = net->dilations[block], ahead = w->top, place = 0, next = 0, y;
-    for (y = w->top; y < w->bottom; y++) {
-        for (; ahead <= y + apart && ahead < w->bottom; ahead++) {
-            lines_depth(net, block, bias, lines_row(net, ahead), lines_cells(net, ahead), w->stride, apart, next);
-            next = next == apart ? 0 : next + 1;
-        }
+    int place = 0, y;
+    lines_depth(net, block, bias, lines_row(net, w->top), lines_cells(net, w->top), w->stride, place);
+    for (y = w->top; y < w->bottom; y++, place ^= 1) {
+        if (y + 1 < w->bottom)
+            lines_depth(net, block, bias, lines_row(net, y + 1), lines_cells(net, y + 1), w->stride, place ^ 1);
         lines_point(net, block, place, lines_cells(net, y), lines_row(net, y));
-        place = place == apart ? 0 : place + 1;
     }
     if (net->far != NULL || net->record != NULL) {
         float* cell = net->scratch.cell + 4 * net->channels;    /* the one in the middle */
-        lines_depth(net, block, bias, cell, 1, 3 * net->channels, 1, 0);
+        lines_depth(net, block, bias, cell, 1, 3 * net->channels, 0);
         lines_point(net, block, 0, 1, cell);
         lines_spread(net, cell);
     }

@@ -61,20 +61,19 @@ static void lines_gather_plain(const tengen_lines* net, int cell, int cells, flo
     }
 }
 
-static void lines_depth_plain(const float* x, int stride, int cells, int channels, int apart, const float* w, const
-                              float* bias, float* y)
+static void lines_depth_plain(const float* x, int stride, int cells, int channels, const float* w, const float*
+                              bias, float* y)
 {
-    const int step = apart * channels;
     int i, c, row;
     for (i = 0; i < cells; i++, x += channels, y += channels) {
         for (c = 0; c < channels; c++)
             y[c] = bias[c];
         for (row = 0; row < 3; row++) {
-            const float* from = x + (row - 1) * apart * stride - step;
+            const float* from = x + (row - 1) * stride - channels;
             const float* taps = w + 3 * row * channels;
             for (c = 0; c < channels; c++)
-                y[c] += from[c] * taps[c] + from[c + step] * taps[c + channels]
-                    + from[c + 2 * step] * taps[c + 2 * channels];
+                y[c] += from[c] * taps[c] + from[c + channels] * taps[c + channels]
+                    + from[c + 2 * channels] * taps[c + 2 * channels];
         }
         for (c = 0; c < channels; c++)
             y[c] = y[c] > 0 ? y[c] : 0;
