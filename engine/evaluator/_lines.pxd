@@ -71,7 +71,7 @@ cdef extern from "lines/layout.h" nogil:
         int32_t* entries
 
     ctypedef struct tengen_lines:
-        int channels, blocks, policy, value, hidden, pooled, margin, bits
+        int channels, blocks, policy, value, hidden, pooled, margin, closed, bits
         const lines_loops* loops
         float* x
         lines_weights weights

@@ -177,16 +177,18 @@ cdef class LineNet:
             activations row by row), which moves logits by some 1e-4.
         margin: compute only the rectangle that leaves so many cells on each side of the stones, and take what lies
             beyond it to be an empty board, moved with the position (`lines/net.h`); 0: all of the board.
+        closed: the net has learned so that what lies beyond its margin is off the board, whatever that holds.
 
     Raises:
-        ValueError: a key is missing, or has another type or shape, or is not finite; or the margin is negative; or
+        ValueError: a key is missing, or has another type or shape, or is not finite; or the margin is negative, or
+            0 of a closed net; or
             this processor or this net cannot take that path.
     """
 
     def __cinit__(self):
         memset(&self.net, 0, sizeof(tengen_lines))
 
-    def __init__(self, weights, pooled, *, path=None, exact=False, margin=0):
+    def __init__(self, weights, pooled, *, path=None, exact=False, margin=0, closed=False):
         if self.net.x != NULL:
             raise ValueError("line net: already built")
         arrays, sizes = _checked(weights)
@@ -194,6 +196,8 @@ cdef class LineNet:
             raise ValueError(f"line net: pooled must be a block from 0 to {sizes['N'] - 1}, or -1, not {pooled!r}")
         if isinstance(margin, bool) or not isinstance(margin, int) or margin < 0:
             raise ValueError(f"line net: margin must be a whole number from 0, not {margin!r}")
+        if closed and margin == 0:
+            raise ValueError("line net: a closed net has a margin")
         self.net.channels = sizes["C"]
         self.net.blocks = sizes["N"]
         self.net.policy = sizes["P"]
@@ -201,6 +205,7 @@ cdef class LineNet:
         self.net.hidden = sizes["D"] + -sizes["D"] % 8
         self.net.pooled = pooled
         self.net.margin = min(margin, LINES_SIDE)
+        self.net.closed = 1 if closed else 0
         self.choose(path, exact, "pw_levels" in arrays)
         with np.errstate(over="ignore", invalid="ignore"):  # what became infinite is refused when it is copied
             self.keep_weights(arrays)
@@ -338,6 +343,11 @@ cdef class LineNet:
     def margin(self):
         """Cells around the stones that are computed; 0: all of the board."""
         return self.net.margin
+
+    @property
+    def closed(self):
+        """Whether what lies beyond the margin is off the board."""
+        return self.net.closed != 0
 
     @property
     def bits(self):

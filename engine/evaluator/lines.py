@@ -51,7 +51,8 @@ class LineEvaluator:
 
         Args:
             source: the net as onnxruntime has read it.
-            margin: see `LineNet`; 0 judges all of every board; None: what the file says, or else 0.
+            margin: see `LineNet`; 0 judges all of every board; None: what the file says, or else 0. A closed
+                net has that of its file.
             path: see `LineNet`; None: the fastest.
 
         Raises:
@@ -66,9 +67,12 @@ class LineEvaluator:
             if source.feature_version != FEATURE_VERSION:
                 weights["plane_weight"] = _widened(weights.get("plane_weight"), source.feature_version)
             weights["codebook"], weights["codebook_scale"] = _whole_codebook(_table_inputs(weights))
-            if margin is None:
+            closed = _is_closed(self.metadata)
+            if margin is None or closed:
                 margin = _number(self.metadata, "margin", "0")
-            self.line_net = LineNet(weights, _number(self.metadata, "pooled"), margin=margin, path=path)
+            self.line_net = LineNet(
+                weights, _number(self.metadata, "pooled"), margin=margin, closed=closed, path=path
+            )
             self.judge = LineJudge(self.line_net)
         except ValueError as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
@@ -105,6 +109,14 @@ def _number(metadata: dict[str, str], key: str, default: str = "") -> int:
     if not re.fullmatch(r"-?[0-9]{1,4}", text):
         raise ValueError(f"the metadata {key}={text[:60]!a} are no number")
     return int(text)
+
+
+def _is_closed(metadata: dict[str, str]) -> bool:
+    """Return whether what lies beyond the margin is off the board for a net."""
+    beyond = metadata.get("beyond", "empty")
+    if beyond not in ("empty", "off"):
+        raise ValueError(f"the metadata beyond={beyond[:60]!a} are neither empty nor off")
+    return beyond == "off"
 
 
 def _table_inputs(weights: dict[str, Any]) -> list[Array]:

@@ -72,18 +72,20 @@ def pool(x: Array) -> Array:
     return np.concatenate([mean, mean * (height * width / 225 - 1), x.max(axis=(0, 1))])
 
 
-def window(planes: Array, margin: int) -> Array | None:
+def window(planes: Array, margin: int, closed: bool = False) -> Array | None:
     """Return the cells that are computed one by one, bool [H, W]; None: all."""
     stones = (planes[1] + planes[2]) > 0
     height, width = stones.shape
     inside = np.zeros((height, width), bool)
-    if margin == 0 or not (planes[0] > 0).all() or stones.sum() < FEW_STONES:
+    if closed and not stones.any():
+        return None
+    if not closed and (margin == 0 or not (planes[0] > 0).all() or stones.sum() < FEW_STONES):
         return None
     for y in range(height):
         near = np.nonzero(stones[max(0, y - margin) : y + margin + 1].any(axis=0))[0]
         if len(near):
             inside[y, max(0, near[0] - margin) : near[-1] + margin + 1] = True
-    return inside if inside.any() and 8 * inside.sum() <= 7 * height * width else None
+    return inside if closed or (inside.any() and 8 * inside.sum() <= 7 * height * width) else None
 
 
 def blank(planes: Array) -> Array:
@@ -98,7 +100,8 @@ class Layers:
     """What cells hold: `x` [N + 1, H, W, C] before each block and at the end, `heads` [H, W, P + V].
 
     And what one holds that sees neither stones nor edges: `cell` [N + 1, C], `cell_heads` [P + V]. Cells not
-    `inside` are those of `far`, moved by as much as that cell is. `usual`: pooling adds what it usually does.
+    `inside` are those of `far`, moved by as much as that cell is, or zero. `usual`: pooling adds what it
+    usually does.
     """
 
     def __init__(
@@ -110,8 +113,9 @@ class Layers:
         cell = self._first(w, book, wide)[5, 5]
         self.x, self.cell = [], []
         for i in range(len(w["dw"]) + 1):
-            if far is not None and inside is not None:
-                x = np.where(inside[..., None], x, relu(far.x[i] + cell - far.cell[i]))
+            if inside is not None:
+                beyond = 0 if far is None else relu(far.x[i] + cell - far.cell[i])
+                x = np.where(inside[..., None], x, beyond)
             self.x.append(x)
             self.cell.append(cell)
             if i == len(w["dw"]):
@@ -146,14 +150,16 @@ class Layers:
         return relu(np.concatenate(both, axis=-1))
 
 
-def judge_lines(weights: Weights, pooled: int, planes: Array, margin: int = 0) -> tuple[Array, Array]:
+def judge_lines(
+    weights: Weights, pooled: int, planes: Array, margin: int = 0, closed: bool = False
+) -> tuple[Array, Array]:
     """Judge one position.
 
     Args:
         weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.
         pooled: the block with global pooling, or -1.
         planes: [23, H, W].
-        margin: as there.
+        margin, closed: as there.
 
     Returns:
         Policy logits [H * W] and WDL [3], float64.
@@ -161,9 +167,9 @@ def judge_lines(weights: Weights, pooled: int, planes: Array, margin: int = 0) -
     w = {key: np.asarray(value, dtype=np.float64) for key, value in weights.items() if key != "codebook"}
     planes = np.asarray(planes, dtype=np.float64)
     book = weights["codebook"]
-    inside = window(planes, margin)
+    inside = window(planes, margin, closed)
     usual = "pool_usual" in w
-    far = None if inside is None else Layers(w, book, pooled, blank(planes), usual=usual)
+    far = None if inside is None or closed else Layers(w, book, pooled, blank(planes), usual=usual)
     here = Layers(w, book, pooled, planes, inside, far)
     width = len(w["policy_out"])
     policy, v = here.heads[..., :width] @ w["policy_out"], here.heads[..., width:]

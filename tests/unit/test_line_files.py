@@ -95,11 +95,21 @@ def test_bad_metadata_name_the_file_and_the_value(tmp_path: Path, key: str, valu
         ("pooled", "-2"),
         ("margin", "1e9"),
         ("margin", "-1"),
+        ("beyond", "nothing"),
     ],
 )
 def test_bad_metadata_of_a_line_net_are_refused(tmp_path: Path, key: str, value: str | None) -> None:
     file = write_line_net(tmp_path / "net.onnx", line_weights(), **{key: value})
     with pytest.raises(NetError, match=rf"net\.onnx: not the weights of a line net: .*{key}"):
+        load(file)
+
+
+def test_a_closed_line_net_has_a_margin_whatever_is_asked(tmp_path: Path) -> None:
+    file = write_line_net(tmp_path / "net.onnx", line_weights(), beyond="off")
+    net = LineEvaluator(onnx.OnnxEvaluator(file), margin=0)
+    assert net.line_net.closed and net.line_net.margin == 3
+    file = write_line_net(tmp_path / "none.onnx", line_weights(), beyond="off", margin=None)
+    with pytest.raises(NetError, match=r"none\.onnx: not the weights of a line net: .*margin"):
         load(file)
 
 

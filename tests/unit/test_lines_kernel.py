@@ -85,7 +85,7 @@ def evaluate(net: LineNet, planes: Array) -> tuple[Array, Array]:
 
 def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: Array) -> None:
     policy, wdl = evaluate(net, planes[None])
-    expected_policy, expected_wdl = judge_lines(weights, pooled, planes, net.margin)
+    expected_policy, expected_wdl = judge_lines(weights, pooled, planes, net.margin, net.closed)
     np.testing.assert_allclose(policy[0], expected_policy, rtol=0, atol=1e-3)
     np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=2e-4)
 
@@ -202,6 +202,40 @@ def test_a_window_around_the_stones_gives_what_the_reference_gives(
     assert 5 < windows < 16
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("channels", "blocks", "pooled"), [(16, 3, 1), (64, 4, 2), (40, 2, -1), (32, 1, 0)])
+def test_beyond_the_margin_of_a_closed_net_the_board_ends(
+    channels: int, blocks: int, pooled: int, way: str
+) -> None:
+    weights = random_weights(channels, channels, blocks, 16, 16, 32)
+    weights["pool_usual"] = np.random.default_rng(5).normal(0, 0.5, channels).astype(np.float32)
+    nets = [build(weights, pooled, margin=margin, closed=True, **WAYS[way]) for margin in (1, 2, 30)]
+    smaller = 0
+    for seed in range(18):
+        width, height = SIZES[seed % len(SIZES)]
+        planes = sparse_planes(seed, width, height)
+        if seed % 5 == 1:
+            planes[0, seed % height, :2] = 0
+        if seed % 5 == 2:
+            planes[1:3, 1:] = 0  # a stone or two, or none
+        inside = window(planes, nets[seed % 3].margin, closed=True)
+        smaller += inside is not None and not inside.all()
+        assert_agrees(nets[seed % 3], weights, pooled, planes)
+    assert smaller > 8
+
+
+def test_an_empty_board_is_whole_to_a_closed_net() -> None:
+    weights = random_weights(4, 16, 2, 8, 8, 8)
+    planes = np.zeros((1, N_PLANES, 15, 15), np.float32)
+    planes[0, 0] = 1
+    whole, closed = LineNet(weights, 1), LineNet(weights, 1, margin=2, closed=True)
+    assert not whole.closed and closed.closed
+    for mine, other in zip(*(evaluate(net, planes) for net in (whole, closed)), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    with pytest.raises(ValueError, match="margin"):
+        LineNet(weights, 1, closed=True)
+
+
 def test_a_window_needs_five_stones() -> None:
     """What pooling usually adds is far off behind one or two stones: corners got the best logits."""
     weights = random_weights(4, 16, 2, 8, 8, 8) | {"pool_usual": np.ones(16, np.float32)}
@@ -215,7 +249,7 @@ def test_a_window_needs_five_stones() -> None:
 
 
 @pytest.mark.parametrize("path", ["avxvnni", "avx512"])
-@pytest.mark.parametrize("margin", [0, 3])
+@pytest.mark.parametrize(("margin", "closed"), [(0, False), (3, False), (2, True)])
 @pytest.mark.parametrize(
     ("channels", "policy", "value", "top"),
     [
@@ -228,10 +262,12 @@ def test_a_window_needs_five_stones() -> None:
     ],
 )
 def test_faster_paths_give_the_same_bits(
-    channels: int, policy: int, value: int, top: int, margin: int, path: str
+    channels: int, policy: int, value: int, top: int, margin: int, closed: bool, path: str
 ) -> None:
     weights = with_bytes(random_weights(channels, channels, 2, policy, value, 24, top))
-    narrow, wide = (build(weights, 1, path=either, margin=margin) for either in ("avx2", path))
+    narrow, wide = (
+        build(weights, 1, path=either, margin=margin, closed=closed) for either in ("avx2", path)
+    )
     for seed, (width, height) in enumerate(SIZES):
         for planes in (random_planes(seed, width, height), sparse_planes(seed, width, height)):
             for mine, other in zip(*(evaluate(net, planes[None]) for net in (narrow, wide)), strict=True):
@@ -239,13 +275,14 @@ def test_faster_paths_give_the_same_bits(
 
 
 @pytest.mark.parametrize("path", ["avx2", "avxvnni", "avx512"])
-def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str) -> None:
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str, closed: bool) -> None:
     weights = with_bytes(random_weights(7, 64, 4, 16, 16, 32))
-    net = build(weights, 2, path=path, margin=3)
+    net = build(weights, 2, path=path, margin=3, closed=closed)
     for seed in range(len(SIZES)):
         planes = sparse_planes(seed, *SIZES[seed])
         policy, wdl = evaluate(net, planes[None])
-        want_policy, want_wdl = judge_lines(weights, 2, planes, 3)
+        want_policy, want_wdl = judge_lines(weights, 2, planes, 3, closed)
         np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
         np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
 
@@ -253,17 +290,20 @@ def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str) -> None:
 def test_a_window_does_not_depend_on_what_was_judged_before() -> None:
     """More sizes and rules than are kept, an empty board and obstacles between them."""
     weights = random_weights(3, 16, 2, 8, 8, 8)
-    net = LineNet(weights, 1, margin=3)
+    nets = [LineNet(weights, 1, margin=3, closed=closed) for closed in (False, True)]
     many = [sparse_planes(seed, 10 + seed % 13, 10 + seed // 13 % 13) for seed in range(90)]
     for i in (4, 30, 60):
         many[i][1:16] = 0
         many[i + 1][0, 0, 0] = 0
-    first = [evaluate(net, planes[None]) for planes in many]
-    for i in np.random.default_rng(1).permutation(len(many)):
-        fresh = evaluate(LineNet(weights, 1, margin=3), many[i][None]) if i % 10 == 0 else first[i]
-        for mine, again, new in zip(first[i], evaluate(net, many[i][None]), fresh, strict=True):
-            np.testing.assert_array_equal(mine, again)
-            np.testing.assert_array_equal(mine, new)
+    for net in nets:
+        first = [evaluate(net, planes[None]) for planes in many]
+        for i in np.random.default_rng(1).permutation(len(many)):
+            fresh = first[i]
+            if i % 10 == 0:
+                fresh = evaluate(LineNet(weights, 1, margin=3, closed=net.closed), many[i][None])
+            for mine, again, new in zip(first[i], evaluate(net, many[i][None]), fresh, strict=True):
+                np.testing.assert_array_equal(mine, again)
+                np.testing.assert_array_equal(mine, new)
 
 
 @pytest.mark.parametrize("margin", [-1, 1.5, True, "3"])

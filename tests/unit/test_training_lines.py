@@ -124,6 +124,34 @@ def test_file_and_kernel_compute_what_torch_computes(model, tmp_path):
         assert np.abs(wdl - want).mean() < 0.01
 
 
+def test_file_and_kernel_of_a_net_with_a_margin_are_torch_too(model, tmp_path):
+    closed = Network(dataclasses.replace(CONFIG, margin=2)).eval()
+    closed.load_state_dict(model.state_dict())
+    boards = [random_planes(seed, 8, side, most=6) for seed, side in ((1, 9), (2, 15), (3, 20), (4, 12))]
+    exported = export_net(closed, tmp_path, "closed", calibration=boards)
+    assert not any(name.startswith("window") for name in exported.differences)
+    assert "sees 2 cells around stones" in exported.card.read_text()
+    file = OnnxEvaluator(exported.fp32)
+    kernel = load_net(exported.fp32)
+    assert isinstance(kernel, LineEvaluator)
+    assert (kernel.line_net.margin, kernel.line_net.closed) == (2, True)
+    for width, height in ((5, 5), (15, 15), (22, 22), (9, 13)):
+        planes = random_planes(width, 4, width, height, most=5)
+        planes[0, 1:] = 0  # no stones at all
+        keys = np.zeros(4, np.uint64)
+        with torch.no_grad():
+            heads = closed(torch.from_numpy(planes))
+            whole = model(torch.from_numpy(planes))
+        want = torch.softmax(heads.wdl, 1).numpy()
+        assert np.abs(want - torch.softmax(whole.wdl, 1).numpy())[1:].max() > 1e-3
+        policy, wdl = file.evaluate(planes, keys)
+        np.testing.assert_allclose(policy, heads.policy.numpy(), atol=1e-3)
+        np.testing.assert_allclose(wdl, want, atol=1e-4)
+        policy, wdl = kernel.evaluate(planes, keys)
+        assert np.abs(policy - heads.policy.numpy()).mean() < 0.05
+        assert np.abs(wdl - want).mean() < 0.01
+
+
 def test_levels_fit_the_kernel_and_keep_the_mean(model):
     found = calibrate_lines(model, POSITIONS)
     blocks, channels = len(model.blocks), model.config.channels

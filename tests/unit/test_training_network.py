@@ -1,13 +1,17 @@
 """The net: no size in it, masks, no state that differs between training and inference."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 from engine.encoding import N_PLANES
+from tests.reference.lines import window
 from tests.unit.training_games import random_planes
 from training.net.network import Network, choose_device, computes_in_bf16, parameter_groups, pool
+from training.net.window import cells_near_stones
 from training.settings.schema import NetConfig
 
 SMALL = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
@@ -53,6 +57,32 @@ def test_padding_with_a_mask_changes_nothing():
         assert (b[:, 7:] < -1e8).all()
         assert (b[:, :, 9:] < -1e8).all()
     torch.testing.assert_close(alone.wdl, inside.wdl, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("margin", [1, 2, 5])
+@pytest.mark.parametrize(("width", "height"), [(15, 15), (22, 7), (5, 9)])
+def test_cells_near_stones_are_those_of_the_kernels_window(width, height, margin):
+    planes = random_planes(4, 12, width, height, most=6)
+    near = cells_near_stones(torch.from_numpy(planes), margin)
+    assert near.shape == (12, 1, height, width) and near.dtype == torch.bool
+    for found, position in zip(near[:, 0].numpy(), planes, strict=True):
+        want = window(position, margin, closed=True)
+        np.testing.assert_array_equal(found, True if want is None else want)
+
+
+def test_a_net_with_a_margin_knows_nothing_of_the_board_beyond():
+    """A plane that is set there changes nothing; one that is set on the margin does."""
+    model = lively(dataclasses.replace(SMALL, kind="lines", margin=2))
+    planes = torch.zeros(3, N_PLANES, 15, 15)
+    planes[:, 0] = 1
+    planes[:, 1, 7, 5:8] = 1
+    planes[1, 5, 7, 10] = 1  # three cells from the last stone
+    planes[2, 5, 7, 9] = 1
+    with torch.no_grad():
+        alone, beyond, within = zip(*model(planes), strict=True)
+    for a, b, c in zip(alone, beyond, within, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
+        assert (a - c).abs().max() > 1e-5
 
 
 def test_one_batch_may_mix_sizes():

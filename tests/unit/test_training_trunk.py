@@ -15,6 +15,7 @@ from training.learn.learner import Learner
 from training.net import _fused, trunk
 from training.net.line_stem import SIDES, side_of_code
 from training.net.network import Heads, Network
+from training.net.window import cut_around
 from training.settings.schema import LearnerConfig, NetConfig
 
 NET = NetConfig(
@@ -66,12 +67,16 @@ def by_modules(model: Network, planes: torch.Tensor, patches: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize(
-    ("width", "height", "batch", "channels"),
-    [(15, 15, 5, 64), (9, 9, 3, 32), (20, 20, 2, 48), (7, 5, 1, 16), (1, 3, 4, 16), (22, 1, 2, 16)],
-)
-def test_the_passes_compute_what_the_modules_do(width, height, batch, channels, frozen, monkeypatch):
-    model = lively(dataclasses.replace(NET, channels=channels), frozen)
-    boards = random_planes(1, batch, max(width, 5), max(height, 5))[:, :, :height, :width]
+    ("width", "height", "batch", "channels", "margin"),
+    [
+        (15, 15, 5, 64, 0), (9, 9, 3, 32, 0), (20, 20, 2, 48, 0), (7, 5, 1, 16, 0), (1, 3, 4, 16, 0),
+        (22, 1, 2, 16, 0), (15, 15, 5, 64, 1), (20, 20, 2, 32, 2), (7, 5, 1, 16, 1),
+    ],
+)  # fmt: skip
+def test_the_passes_compute_what_the_modules_do(width, height, batch, channels, margin, frozen, monkeypatch):
+    model = lively(dataclasses.replace(NET, channels=channels, margin=margin), frozen)
+    most = 4 if margin else None
+    boards = random_planes(1, batch, max(width, 5), max(height, 5), most)[:, :, :height, :width]
     planes = torch.from_numpy(np.ascontiguousarray(boards))
     assert model.learns_fused(planes)
     twin, exact = by_modules(model, planes, monkeypatch)
@@ -204,6 +209,24 @@ def test_the_learner_prefers_the_passes_to_bfloat16(tmp_path, monkeypatch):
     assert Learner(dataclasses.replace(config, net=tower), tmp_path, "cpu").computes_in == torch.bfloat16
 
 
+def test_passes_over_a_part_leave_the_rest_alone():
+    """Three rows of four cells, two of which are not near stones, and two cells of one column."""
+    near = np.zeros((2, 9, 9), bool)
+    near[0, 2:5, 3:7] = near[1, 0:2, 8:9] = True
+    near[0, 3, 4:6] = False
+    cut = cut_around(near)
+    assert cut.boxes.tolist() == [[2, 5, 3, 7], [0, 2, 8, 9]]
+    assert cut.sizes.tolist() == [[3, 4], [2, 1]]
+    boards = np.random.default_rng(1).random((2, 9, 9, 16), np.float32) + 1
+    parts, out, again = (np.full_like(boards, 7) for _ in range(3))
+    cut.take(boards, parts)
+    zero = np.zeros(16, np.float32)
+    _fused.residual(parts, parts, zero, zero, out, near=cut.near, sizes=cut.sizes)
+    assert (out[0].reshape(81, 16)[12:] == 7).all() and (out[1].reshape(81, 16)[2:] == 7).all()
+    cut.put(out, again)
+    np.testing.assert_array_equal(again, boards * near[..., None])
+
+
 def test_the_passes_refuse_what_does_not_fit():
     x, w, c = np.zeros((2, 9, 9, 16), np.float32), np.zeros((9, 16), np.float32), np.zeros(16, np.float32)
     found = np.zeros((2, 2, 16), np.float32)
@@ -222,6 +245,11 @@ def test_the_passes_refuse_what_does_not_fit():
         residual(x.copy(), w, x.copy(), found[:, :1].copy())
     with pytest.raises(ValueError, match="sums"):
         residual(x.copy(), None, None, None, found[:, :1].copy())
+    with pytest.raises(ValueError, match="cells near stones"):
+        _fused.residual(x, x, c, c, x.copy(), near=np.ones((2, 80), bool))
+    for sizes in ([[1, 9]], [[9, 9], [0, 9]], [[9, 9], [9, 10]]):
+        with pytest.raises(ValueError, match="sizes of another shape|no part of a board"):
+            _fused.residual(x, x, c, c, x.copy(), sizes=np.array(sizes, np.int32))
     with pytest.raises(ValueError, match="channels"):
         _fused.residual(*[np.zeros((1, 3, 3, 8), np.float32)] * 2, c[:8], c[:8], x)
     table, planes = np.zeros((5, 16), np.float32), np.zeros((2, N_PLANES, 9, 9), np.float32)

@@ -33,14 +33,19 @@ def random_game(seed: int, side: int = 9, rule: int = 0, height: int | None = No
     return builder.finish(board.winner if won else DRAW, End.FIVE if won else End.BOARD_FULL)
 
 
-def random_planes(seed: int, count: int, width: int = 9, height: int | None = None) -> np.ndarray:
-    """Planes [B, C, H, W] of random positions over all rules."""
+def random_planes(
+    seed: int, count: int, width: int = 9, height: int | None = None, most: int | None = None
+) -> np.ndarray:
+    """Planes [B, C, H, W] of random positions over all rules.
+
+    They have less than half a board of stones, or at most so many.
+    """
     rng = random.Random(seed)
     height = height or width
     out = []
     for i in range(count):
         board = Board(width, height, (0, 1, 4, 8, 9)[i % 5])
-        for _ in range(rng.randrange(width * height // 2)):
+        for _ in range(rng.randrange(width * height // 2 if most is None else most + 1)):
             legal = board.legal_points()
             if not legal:
                 break

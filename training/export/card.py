@@ -61,9 +61,11 @@ def card_text(
     window = (
         f"| all of the board to {margin} cells around stones | policy KL {d['window_policy_kl']:.4f} nats, "
         f"win - loss shifts by {d['window_utility']:.4f} on average |\n"
-        if margin
+        if "window_utility" in d
         else ""
     )
+    if c.margin:
+        shape += f", sees {c.margin} cells around stones"
     return f"""# {name}
 
 {origin.description}

@@ -136,8 +136,8 @@ def export_net(
     lines = model.config.kind == LINES
     quantisation = calibrate(model, fit) if model.config.kind == TOWER else None
     levels = calibrate_lines(model, fit) if lines else None
-    usual = usual_pool(model, fit) if lines else None
-    margin = MARGIN if lines else 0
+    usual = usual_pool(model, fit) if lines and not model.config.margin else None
+    margin = model.config.margin or (MARGIN if lines else 0)
     precisions = ("fp32",) if quantisation is None else ("fp32", "int8")
     paths = {p: folder / f"{name}.{p}.onnx" for p in precisions}
     with contextlib.ExitStack() as stack:
@@ -152,7 +152,7 @@ def export_net(
             return compare(model, temporary["fp32"], temporary.get("int8"), held)
 
         differences = write()
-        if margin and _excesses(differences, tolerances, "window"):
+        if "window_utility" in differences and _excesses(differences, tolerances, "window"):
             margin = 0  # nor does every net bear a window
             differences = write()
         if levels is not None and _excesses(differences, tolerances):
@@ -190,6 +190,8 @@ def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: 
         "created": origin.created,
         "description": origin.description,
     }
+    if model.config.margin:
+        metadata["beyond"] = "off"
     return metadata | {"margin": str(margin)} if margin else metadata
 
 
@@ -226,7 +228,7 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
         return differences
     kl, utility, worst = _apart(one, other, positions)
     differences |= {"int8_policy_kl": kl, "int8_utility": utility, "int8_utility_worst": worst}
-    if window is not None and window.line_net.margin:
+    if window is not None and window.line_net.margin and not window.line_net.closed:
         differences["window_policy_kl"], differences["window_utility"], _ = _apart(other, window, positions)
     return differences
 

@@ -89,6 +89,10 @@ class _Graph:
         w, b = self.constant(f"{name}.weight", weight), self.constant(f"{name}.bias", bias)
         return self.node("Gemm", [x, w, b], name, transB=1)
 
+    def within(self, x: str, near: str | None) -> str:
+        """Clear the cells that are not near stones, if the net does not look at these."""
+        return x if near is None else self.node("Mul", [x, near], f"{x}.within")
+
     def pooled(self, x: str, name: str) -> str:
         """Add mean, sum and maximum over the board, [B, 3 D]. See `_pool_weights`."""
         axes = self.constant(f"{name}.axes", np.array([2, 3], np.int64))
@@ -101,6 +105,25 @@ def _pool_weights(weight: Array) -> Array:
     """Fold the scaled mean, mean * (area / 225 - 1), into weights for mean and sum."""
     mean, scaled, peak = np.split(weight, 3, axis=1)
     return np.concatenate([mean - scaled, scaled / np.float32(REFERENCE_AREA), peak], axis=1)
+
+
+def _near_stones(g: _Graph, margin: int) -> str:
+    """Add which cells are near stones, float [B, 1, H, W]; see `training.net.window`."""
+    both = np.zeros((1, N_PLANES, 1, 1), np.float32)
+    both[0, 1:3] = 1
+    stones = g.node("Conv", ["planes", g.constant("stones.weight", both)], "stones")
+    side, pads = [2 * margin + 1] * 2, [margin] * 4
+    near = g.node("MaxPool", [stones], "near", kernel_shape=side, pads=pads)
+    axis, zero = g.constant("near.axis", np.int64(3)), g.constant("near.zero", np.float32(0))
+    halves = []
+    for name, backwards in (("behind", 0), ("ahead", 1)):
+        count = g.node("CumSum", [near, axis], f"near.{name}", reverse=backwards)
+        halves.append(g.node("Greater", [count, zero], f"near.{name}.some"))
+    board = g.constant("near.board", np.array([2, 3], np.int64))
+    any_stone = g.node("ReduceMax", [stones, board], "stones.any", keepdims=1)
+    none = g.node("Equal", [any_stone, zero], "stones.none")
+    cells = g.node("Or", [g.node("And", halves, "near.span"), none], "near.cells")
+    return g.node("Cast", [cells], "near.factor", to=TensorProto.FLOAT)
 
 
 def _line_stem(g: _Graph, stem: LineStem) -> str:
@@ -207,6 +230,8 @@ def build(
         x = g.quantised("planes", "input")
         x = g.convolution(x, "stem", as_numpy(model.stem.weight), as_numpy(model.stem.bias), "input")
         x = g.quantised(x, "trunk0", relu=True)
+    near = _near_stones(g, model.config.margin) if model.config.margin else None
+    x = g.within(x, near)
     for i, block in enumerate(model.residual):
         weight, bias = map(as_numpy, block.first.folded())
         y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", block.first.conv.groups)
@@ -225,7 +250,7 @@ def build(
         weight, bias = map(as_numpy, block.second.folded())
         y = g.convolution(y, f"b{i}.second", weight, bias, f"b{i}.middle")
         y = g.quantised(y, f"b{i}.branch")
-        x = g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True)
+        x = g.within(g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True), near)
     last = f"trunk{len(model.blocks)}"
     p = g.convolution(x, "policy_in", as_numpy(model.policy_in.weight), as_numpy(model.policy_in.bias), last)
     p = g.quantised(p, "policy_hidden", relu=True)

@@ -29,6 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from training.net.network import Network
+from training.net.window import cells_near_stones
 
 Array = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float64]
@@ -271,10 +272,11 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     blocks = model.residual
     seen: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
     tops: list[list[Array]] = [[] for _ in range(len(blocks) + 1)]
+    judged: list[Tensor] = []
 
     def watch(k: int) -> Callable[[object, tuple[Tensor, ...]], None]:
         def look(_: object, inputs: tuple[Tensor, ...]) -> None:
-            values = inputs[0].permute(0, 2, 3, 1).flatten(0, 2).numpy()
+            values = inputs[0].permute(0, 2, 3, 1)[judged[-1]].numpy()
             tops[k].append(values.max(axis=0))
             # An odd step, so that all rows and columns of boards come by.
             seen[k].append(values[:: max(1, len(values) * len(batches) // _ROWS) | 1].copy())
@@ -282,7 +284,9 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
         return look
 
     layers = [block.second for block in blocks] + [model.policy_in]
-    _run(model, batches, [layer.register_forward_pre_hook(watch(k)) for k, layer in enumerate(layers)])
+    handles = [layer.register_forward_pre_hook(watch(k)) for k, layer in enumerate(layers)]
+    handles.append(model.register_forward_pre_hook(lambda m, i: judged.append(_judged(model, i[0]))))
+    _run(model, batches, handles)
     heads = (model.policy_in, model.value_in)
     products = [
         *(tuple(as_numpy(a) for a in block.second.folded()) for block in blocks),
@@ -299,6 +303,13 @@ def calibrate_lines(model: Network, batches: Sequence[Array]) -> LineLevels:
     empty = Levels(np.zeros((0, c, c), np.int8), *(np.zeros((0, c), np.float32) for _ in range(3)))
     parts = ([getattr(a, part) for a in found[:-1]] for part in ("levels", "step", "bias", "unit"))
     return LineLevels(Levels(*map(np.stack, parts)) if blocks else empty, found[-1])
+
+
+def _judged(model: Network, planes: Tensor) -> Tensor:
+    """Return the cells that a net judges, bool [B, H, W]."""
+    if model.config.margin:
+        return cells_near_stones(planes, model.config.margin)[:, 0]
+    return torch.ones_like(planes[:, 0], dtype=torch.bool)
 
 
 def usual_pool(model: Network, batches: Sequence[Array]) -> Array | None:

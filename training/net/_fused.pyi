@@ -6,7 +6,9 @@ moving memory, not arithmetic. A pass here does all that can be done to a positi
 Cells are float32 [B, H, W, C], C a multiple of 16. `found` is what a pass finds over the cells of each
 position, float32 [2, B, C]; `back` float32 [3, C] is the gradient of a normalisation,
 dz = back[0] dy + back[1] z + back[2]. Vectors are float32 [C]. Gradients of weights, double, are added to
-what `dw` holds. All raise ValueError for shapes that do not fit, or where `able` says no.
+what `dw` holds. Where `sizes` [B, 2] is given, all is done to parts of boards of so many rows and columns,
+which every array begins with (`training.net.window.Cut`). All raise ValueError for shapes that do not fit,
+or where `able` says no.
 """
 
 import numpy as np
@@ -36,7 +38,9 @@ def places(planes: _Floats, side: _Rows, sides: int, rows: _Rows, pairs: _Rows) 
     [B, A, 4] is where each cell's lines stand among them. `side` [1024] is `line_stem.side_of_code`.
     """
 
-def lines(table: _Floats, rows: _Rows, planes: _Floats, out: _Floats, found: _Floats) -> None:
+def lines(
+    table: _Floats, rows: _Rows, planes: _Floats, out: _Floats, found: _Floats, sizes: _Rows | None = None
+) -> None:
     """out = the sum of four rows [B, A, 4] of the table [K, C]; found: the moments of
     each position, its mean and the sum of the squares around that.
 
@@ -54,15 +58,25 @@ def stem(
     u: _Floats | None = None,
     found: _Floats | None = None,
     pooled: _Floats | None = None,
+    near: npt.NDArray[np.bool_] | None = None,
+    sizes: _Rows | None = None,
 ) -> None:
     """out = relu(scale summed + shift + planes weights), for planes [B, P, H, W] and weights [P, C].
 
     With w [9, C], while out lies in the cache, also what the block behind begins with: u = out with the 3x3
     convolution w of each channel; found: as in `lines`, of u. With `pooled` [2, B, C] also the sum and the
-    largest of each channel of out.
+    largest of each channel of out. Where `near` [B, A] is false, out is 0.
     """
 
-def pointwise(u: _Floats, scale: _Floats, shift: _Floats, w: _Floats, v: _Floats, found: _Floats) -> None:
+def pointwise(
+    u: _Floats,
+    scale: _Floats,
+    shift: _Floats,
+    w: _Floats,
+    v: _Floats,
+    found: _Floats,
+    sizes: _Rows | None = None,
+) -> None:
     """v = relu(scale u + shift) w, for shift [B, C] and w [C in, C out]; found: as in `lines`."""
 
 def residual(
@@ -75,6 +89,8 @@ def residual(
     u: _Floats | None = None,
     found: _Floats | None = None,
     pooled: _Floats | None = None,
+    near: npt.NDArray[np.bool_] | None = None,
+    sizes: _Rows | None = None,
 ) -> None:
     """out = relu(x + scale v + shift); the others as in `stem`."""
 
@@ -120,6 +136,7 @@ def pointwise_back(
     dy: _Floats,
     found: _Floats,
     dw: _Doubles,
+    sizes: _Rows | None = None,
 ) -> None:
     """Go back from g, the gradient of v's normalisation, to dy, that of u's; w [C out, C in] as `dw`.
 
@@ -140,6 +157,7 @@ def depthwise_back(
     top: _Floats | None = None,
     every: _Floats | None = None,
     at_top: _Floats | None = None,
+    sizes: _Rows | None = None,
 ) -> None:
     """Go back to the sum that made x = relu(...): g, which came around the block, becomes its gradient.
 
@@ -156,5 +174,6 @@ def stem_back(
     planes: _Floats,
     dtable: _Floats,
     dw: _Doubles,
+    sizes: _Rows | None = None,
 ) -> None:
     """Add the gradient of the table's rows to dtable [K, C] and of the planes' weights to dw [P, C]."""

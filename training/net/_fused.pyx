@@ -45,6 +45,7 @@ cdef extern from "fused.h" nogil:
     void fused_pairs(const float* planes, int height, int width, const int32_t* side, int sides, int32_t* pairs,
                      uint8_t* room)
     void fused_add(const float* part, size_t n, double* total)
+    void fused_clear(const uint8_t* near, int hw, int c, float* x)
 
 PATHS = ("avx2", "avx512")
 
@@ -97,6 +98,28 @@ cdef Shape shape_of(const float[:, :, :, ::1] x) except *:
     return s
 
 
+cdef int parts_fit(const Shape* s, const int32_t[:, ::1] sizes) except -1:
+    """Refuse heights and widths [B, 2] of parts of the boards that do not fit."""
+    cdef Py_ssize_t b
+    if sizes is None:
+        return 0
+    if sizes.shape[0] != s.batch or sizes.shape[1] != 2:
+        raise ValueError("sizes of another shape")
+    for b in range(s.batch):
+        if not (1 <= sizes[b, 0] <= s.height and 1 <= sizes[b, 1] <= s.width):
+            raise ValueError("a part that is no part of a board")
+    return 0
+
+
+cdef inline Shape part_of(const Shape* s, const int32_t[:, ::1] sizes, Py_ssize_t b) noexcept nogil:
+    """Return the shape of one position, the whole board or the part of it that the arrays begin with."""
+    cdef Shape part = s[0]
+    if sizes is not None:
+        part.height, part.width = sizes[b, 0], sizes[b, 1]
+        part.hw = part.height * part.width
+    return part
+
+
 cdef int same(const Shape* s, const float[:, :, :, ::1] x) except -1:
     if x.shape[0] != s.batch or x.shape[1] != s.height or x.shape[2] != s.width or x.shape[3] != s.c:
         raise ValueError("cells of another shape")
@@ -130,8 +153,10 @@ cdef float* room_for(const Shape* s, size_t more) except NULL:
 
 
 def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:, ::1] shift, const float[:, ::1] w,
-              float[:, :, :, ::1] v, float[:, :, ::1] found):
+              float[:, :, :, ::1] v, float[:, :, ::1] found, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(u)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
     same(&s, v)
     matrix(w, s.c, s.c)
@@ -141,14 +166,17 @@ def pointwise(const float[:, :, :, ::1] u, const float[::1] scale, const float[:
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            passes.pointwise(&u[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
+            p = part_of(&s, sizes, b)
+            passes.pointwise(&u[b, 0, 0, 0], p.hw, s.c, &scale[0], &shift[b, 0], &w[0, 0],
                              &v[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], room)
     free(room)
 
 
 cdef int next_fits(const Shape* s, const float[:, ::1] w, float[:, :, :, ::1] u, float[:, :, ::1] found,
-                   float[:, :, ::1] pooled) except -1:
+                   float[:, :, ::1] pooled, const uint8_t[:, ::1] near) except -1:
     """Refuse what is given of a block's first passes if it does not fit."""
+    if near is not None and (near.shape[0] != s.batch or near.shape[1] != s.hw):
+        raise ValueError("cells near stones of another shape")
     if w is not None:
         matrix(w, 9, s.c)
         same(s, u)
@@ -160,24 +188,30 @@ cdef int next_fits(const Shape* s, const float[:, ::1] w, float[:, :, :, ::1] u,
 
 def residual(const float[:, :, :, ::1] x, const float[:, :, :, ::1] v, const float[::1] scale,
              const float[::1] shift, float[:, :, :, ::1] out, const float[:, ::1] w=None,
-             float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
+             float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None,
+             const uint8_t[:, ::1] near=None, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(x)
-    cdef bint convolves = w is not None, pools = pooled is not None
+    cdef Shape p
+    parts_fit(&s, sizes)
+    cdef bint convolves = w is not None, pools = pooled is not None, clears = near is not None
     cdef Py_ssize_t b
     same(&s, v)
     same(&s, out)
     vector(&s, scale)
     vector(&s, shift)
-    next_fits(&s, w, u, found, pooled)
+    next_fits(&s, w, u, found, pooled, near)
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            passes.residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], s.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
+            p = part_of(&s, sizes, b)
+            passes.residual(&x[b, 0, 0, 0], &v[b, 0, 0, 0], p.hw, s.c, &scale[0], &shift[0], &out[b, 0, 0, 0])
+            if clears:
+                fused_clear(&near[b, 0], p.hw, s.c, &out[b, 0, 0, 0])
             if convolves:
-                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                passes.depthwise(&out[b, 0, 0, 0], p.height, p.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
                                  &found[0, b, 0], &found[1, b, 0], room)
             if pools:
-                passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+                passes.pool(&out[b, 0, 0, 0], p.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
     free(room)
 
 
@@ -199,40 +233,49 @@ cdef int stem_inputs(const Shape* s, const float[:, ::1] table, const int32_t[:,
 
 
 def lines(const float[:, ::1] table, const int32_t[:, :, ::1] rows, const float[:, :, :, ::1] planes,
-          float[:, :, :, ::1] out, float[:, :, ::1] found):
+          float[:, :, :, ::1] out, float[:, :, ::1] found, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(out)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
     stem_inputs(&s, table, rows, planes)
     sums(&s, found, 2)
     with nogil:
         for b in range(s.batch):
-            passes.lines(&table[0, 0], &rows[b, 0, 0], s.hw, s.c, &out[b, 0, 0, 0], &found[0, b, 0],
+            p = part_of(&s, sizes, b)
+            passes.lines(&table[0, 0], &rows[b, 0, 0], p.hw, s.c, &out[b, 0, 0, 0], &found[0, b, 0],
                          &found[1, b, 0])
 
 
 def stem(const float[:, :, :, ::1] summed, const float[:, :, :, ::1] planes, const float[::1] scale,
          const float[::1] shift, const float[:, ::1] weights, float[:, :, :, ::1] out, const float[:, ::1] w=None,
-         float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None):
+         float[:, :, :, ::1] u=None, float[:, :, ::1] found=None, float[:, :, ::1] pooled=None,
+         const uint8_t[:, ::1] near=None, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(summed)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
-    cdef bint convolves = w is not None, pools = pooled is not None
+    cdef bint convolves = w is not None, pools = pooled is not None, clears = near is not None
     same(&s, out)
     matrix(weights, planes.shape[1], s.c)
     vector(&s, scale)
     vector(&s, shift)
     if planes.shape[0] != s.batch or planes.shape[2] != s.height or planes.shape[3] != s.width:
         raise ValueError("planes of another shape")
-    next_fits(&s, w, u, found, pooled)
+    next_fits(&s, w, u, found, pooled, near)
     cdef float* room = room_for(&s, 0)
     with nogil:
         for b in range(s.batch):
-            passes.stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], s.hw, s.c, &scale[0],
+            p = part_of(&s, sizes, b)
+            passes.stem(&summed[b, 0, 0, 0], &planes[b, 0, 0, 0], <int>planes.shape[1], p.hw, s.c, &scale[0],
                         &shift[0], &weights[0, 0], &out[b, 0, 0, 0])
+            if clears:
+                fused_clear(&near[b, 0], p.hw, s.c, &out[b, 0, 0, 0])
             if convolves:
-                passes.depthwise(&out[b, 0, 0, 0], s.height, s.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
+                passes.depthwise(&out[b, 0, 0, 0], p.height, p.width, s.c, &w[0, 0], &u[b, 0, 0, 0],
                                  &found[0, b, 0], &found[1, b, 0], room)
             if pools:
-                passes.pool(&out[b, 0, 0, 0], s.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
+                passes.pool(&out[b, 0, 0, 0], p.hw, s.c, &pooled[0, b, 0], &pooled[1, b, 0])
     free(room)
 
 
@@ -304,8 +347,10 @@ def heads_back(const float[:, :, ::1] dlogits, const float[:, ::1] every, const 
 def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, const float[:, ::1] back,
                    const float[:, :, :, ::1] u, const float[::1] scale, const float[:, ::1] shift,
                    const float[::1] mean, const float[:, ::1] w, float[:, :, :, ::1] dy, float[:, :, ::1] found,
-                   double[:, ::1] dw):
+                   double[:, ::1] dw, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(g)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
     cdef size_t n = <size_t>s.c * s.c
     same(&s, v)
@@ -323,9 +368,10 @@ def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, con
     cdef float* room = part + n
     with nogil:
         for b in range(s.batch):
+            p = part_of(&s, sizes, b)
             memset(part, 0, n * sizeof(float))
             passes.pointwise_back(&g[b, 0, 0, 0], &v[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                                  &u[b, 0, 0, 0], &scale[0], &shift[b, 0], &mean[0], &w[0, 0], s.hw, s.c,
+                                  &u[b, 0, 0, 0], &scale[0], &shift[b, 0], &mean[0], &w[0, 0], p.hw, s.c,
                                   &dy[b, 0, 0, 0], &found[0, b, 0], &found[1, b, 0], part, room)
             fused_add(part, n, &dw[0, 0])
     free(part)
@@ -334,8 +380,11 @@ def pointwise_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] v, con
 def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, const float[:, ::1] back,
                    const float[:, :, :, ::1] x, const float[:, ::1] w, const float[:, :, :, ::1] z,
                    const float[::1] mean, float[:, :, :, ::1] g, float[:, :, ::1] found, double[:, ::1] dw,
-                   const float[:, ::1] top=None, const float[:, ::1] every=None, const float[:, ::1] at_top=None):
+                   const float[:, ::1] top=None, const float[:, ::1] every=None, const float[:, ::1] at_top=None,
+                   const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(dy)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
     cdef size_t n = 9 * <size_t>s.c
     cdef bint pools = top is not None
@@ -357,10 +406,11 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
     cdef float* room = part + n
     with nogil:
         for b in range(s.batch):
+            p = part_of(&s, sizes, b)
             if pools:
-                passes.pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], s.hw, s.c, &g[b, 0, 0, 0])
+                passes.pool_back(&x[b, 0, 0, 0], &top[b, 0], &every[b, 0], &at_top[b, 0], p.hw, s.c, &g[b, 0, 0, 0])
             passes.depthwise_back(&dy[b, 0, 0, 0], &u[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                                  &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], s.height, s.width, s.c,
+                                  &x[b, 0, 0, 0], &w[0, 0], &z[b, 0, 0, 0], &mean[0], p.height, p.width, s.c,
                                   &g[b, 0, 0, 0], part, &found[0, b, 0], &found[1, b, 0], room)
             fused_add(part, n, &dw[0, 0])
     free(part)
@@ -368,8 +418,10 @@ def depthwise_back(const float[:, :, :, ::1] dy, const float[:, :, :, ::1] u, co
 
 def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, const float[:, ::1] back,
               const int32_t[:, :, ::1] rows, const float[:, :, :, ::1] planes, float[:, ::1] dtable,
-              double[:, ::1] dw):
+              double[:, ::1] dw, const int32_t[:, ::1] sizes=None):
     cdef Shape s = shape_of(g)
+    cdef Shape p
+    parts_fit(&s, sizes)
     cdef Py_ssize_t b
     cdef int n_planes = <int>planes.shape[1]
     cdef size_t n = <size_t>n_planes * s.c
@@ -381,9 +433,10 @@ def stem_back(const float[:, :, :, ::1] g, const float[:, :, :, ::1] summed, con
     cdef float* part = room_for(&s, n)
     with nogil:
         for b in range(s.batch):
+            p = part_of(&s, sizes, b)
             memset(part, 0, n * sizeof(float))
             passes.stem_back(&g[b, 0, 0, 0], &summed[b, 0, 0, 0], &back[0, 0], &back[1, 0], &back[2, 0],
-                             &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, s.hw, s.c, &dtable[0, 0], part)
+                             &rows[b, 0, 0], &planes[b, 0, 0, 0], n_planes, p.hw, s.c, &dtable[0, 0], part)
             fused_add(part, n, &dw[0, 0])
     free(part)
 

@@ -28,6 +28,14 @@ static void fused_add(const float* part, size_t n, double* total)
         total[i] += part[i];
 }
 
+/* Clear the cells of a position that are not `near`. */
+static void fused_clear(const uint8_t* near, int hw, int c, float* x)
+{
+    for (int i = 0; i < hw; i++)
+        if (!near[i])
+            memset(x + (size_t)i * c, 0, c * sizeof(float));
+}
+
 /* Digits of the cells within FUSED_REACH on a line, and the numbers of its sides: see `line_stem`. */
 enum { FUSED_REACH = 5, FUSED_EDGE = 3 };
 

@@ -30,14 +30,14 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     Raises:
         ValueError: the new net is not the old one with more blocks, channels or hidden units.
     """
-    may_differ = {"blocks", "pool_block", *_WIDTHS}
+    may_differ = {"blocks", "pool_block", "margin", *_WIDTHS}
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)
     if (old.kind, new.kind) == ("lines", "line-tower"):
         may_differ.add("kind")
     if any(was[name] != will[name] for name in was.keys() - may_differ):
         raise ValueError(
-            "only the numbers of blocks, channels and hidden units may differ, and a line net may become a "
-            f"line tower: {old}, {new}"
+            "only the margin and the numbers of blocks, channels and hidden units may differ, and a line net "
+            f"may become a line tower: {old}, {new}"
         )
     for name in _WIDTHS:
         if will[name] < was[name]:

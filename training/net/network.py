@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from engine.encoding import N_PLANES
 from training.net import trunk
 from training.net.line_stem import LineStem
+from training.net.window import cells_near_stones
 from training.settings.schema import NetConfig
 
 
@@ -100,7 +101,7 @@ class Block(nn.Module):
         self.second = NormConv(channels, 1 / math.sqrt(blocks), kernel=1 if light else 3)
         self.pool = nn.Linear(3 * channels, channels) if pooled else None
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, near: Tensor | None = None) -> Tensor:
         y = self.first(x)
         if self.pool is not None:
             y = y + self.pool(pool(x, mask))[:, :, None, None]
@@ -108,6 +109,7 @@ class Block(nn.Module):
         if mask is not None:
             y = y * mask
         x = F.relu(x + self.second(y), inplace=True)
+        x = x if near is None else x * near
         return x if mask is None else x * mask
 
 
@@ -187,8 +189,12 @@ class Network(nn.Module):
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask
+        near = None
+        if self.config.margin:
+            near = cells_near_stones(planes, self.config.margin).to(x.dtype)
+            x = x * near
         for block in self.blocks:
-            x = block(x, mask)
+            x = block(x, mask, near)
         policies = self.policy_out(F.relu(self.policy_in(x))).float().flatten(2)
         if mask is not None:
             policies = policies.masked_fill(mask.flatten(2) == 0, -1e9)

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from training.net.line_stem import SIDES, side_of_code
+from training.net.window import cells_near_stones, cut_around
 from training.settings.schema import NetConfig
 
 try:
@@ -149,7 +150,9 @@ def _features_back(gradient: _Floats, area: int) -> tuple[_Floats, _Floats]:
     return _single((mean + scaled * (area / REFERENCE_AREA - 1)) / area), _single(top)
 
 
-def _pool_back(block: Any, step: _Step, total: _Floats, area: int) -> tuple[list[_Floats], list[_Floats]]:
+def _pool_back(
+    block: Any, step: _Step, total: _Floats, area: int
+) -> tuple[dict[str, _Floats], list[_Floats]]:
     """Go back through the pooled board, if the block has one.
 
     Args:
@@ -162,12 +165,13 @@ def _pool_back(block: Any, step: _Step, total: _Floats, area: int) -> tuple[list
         What `_fused.depthwise_back` adds to the gradient of the block's input; gradients of weight and bias.
     """
     if step.pooled is None:
-        return [], []
+        return {}, []
     features = _array(torch.from_numpy(total) @ block.pool.weight)
     every, at_top = _features_back(features, area)
     # By torch, which is told how many threads there are; numpy's would wait for each other.
     weight = _array(torch.from_numpy(total).T @ torch.from_numpy(step.pooled))
-    return [_single(np.split(step.pooled, 3, axis=1)[2]), every, at_top], [weight, total.sum(0)]
+    into = {"top": _single(np.split(step.pooled, 3, axis=1)[2]), "every": every, "at_top": at_top}
+    return into, [weight, total.sum(0)]
 
 
 class _Ahead:
@@ -185,9 +189,9 @@ class _Ahead:
         self.pooled = None if block.pool is None else np.empty_like(self.found)
         self._w = _single(_array(block.first.conv.weight).reshape(shape[3], 9).T)
 
-    def given(self) -> tuple[_Floats | None, ...]:
+    def given(self) -> dict[str, _Floats | None]:
         """Return what the passes take."""
-        return self._w, self.u, self.found, self.pooled
+        return {"w": self._w, "u": self.u, "found": self.found, "pooled": self.pooled}
 
 
 def _heads(net: Any) -> tuple[_Floats, _Floats, _Floats]:
@@ -217,15 +221,24 @@ class _Trunk(torch.autograd.Function):
         c, cells = table.shape[1], batch * height * width
         shape = (batch, height, width, c)
         found = np.empty((2, batch, c), np.float32)
+        near = sizes = cut = None
+        if net.config.margin:
+            cells_near = cells_near_stones(planes, net.config.margin)[:, 0].numpy()
+            near = cells_near.reshape(batch, -1)
+            if not net.stem.norm.training:  # the statistics of a batch are those of whole boards
+                cut = cut_around(cells_near)
+                near, sizes = cut.near, cut.sizes
+                places, p = cut.rows(places), cut.planes(p)
         summed = spare.take(shape)
-        _fused.lines(boards, places, p, summed, found)
+        _fused.lines(boards, places, p, summed, found, sizes)
         stem_norm = _normalise(stem.norm, found, cells)
         bias = _single(stem_norm.shift + _array(stem.planes.bias))
         x = spare.take(shape)
         plane_weights = _single(_array(stem.planes.weight).reshape(c, -1).T)
         blocks = net.residual
         ahead = _Ahead(blocks[0], shape, spare)
-        _fused.stem(summed, p, _single(stem_norm.scale), bias, plane_weights, x, *ahead.given())
+        scale = _single(stem_norm.scale)
+        _fused.stem(summed, p, scale, bias, plane_weights, x, near=near, sizes=sizes, **ahead.given())
         steps = []
         for i, block in enumerate(blocks, 1):
             u, v = ahead.u, spare.take(shape)
@@ -236,22 +249,28 @@ class _Trunk(torch.autograd.Function):
                 shift = shift + _array(block.pool(torch.from_numpy(pooled)))
             shift32 = _single(shift)
             w = _single(_array(block.second.conv.weight).reshape(c, c).T)
-            _fused.pointwise(u, _single(first.scale), shift32, w, v, found)
+            _fused.pointwise(u, _single(first.scale), shift32, w, v, found, sizes)
             second = _normalise(block.second.norm, found, cells)
             steps.append(_Step(x, u, v, first, second, shift32, pooled))
             out = spare.take(shape)
-            given: tuple[_Floats | None, ...] = ()
+            given: dict[str, _Floats | None] = {}
             if i < len(blocks):
                 ahead = _Ahead(blocks[i], shape, spare)
                 given = ahead.given()
-            _fused.residual(x, v, _single(second.scale), _single(second.shift), out, *given)
+            scale, tilt = _single(second.scale), _single(second.shift)
+            _fused.residual(x, v, scale, tilt, out, near=near, sizes=sizes, **given)
             x = out
+        if cut is not None:  # the heads look at whole boards
+            x = spare.take(shape)
+            cut.put(out, x)
+            spare.give(out)
         w, bias, v = _heads(net)
         hidden = spare.take((batch, height, width, len(w)))
         logits = np.empty((batch, 3, height * width), np.float32)
         found = np.empty((2, batch, net.config.value_channels), np.float32)
         _fused.heads(x, _single(w.T), bias, v, hidden, logits, found)
         ctx.net, ctx.steps, ctx.stem_norm = net, steps, stem_norm
+        ctx.cut, ctx.inputs = cut, (places, p)
         ctx.kept, ctx.top = (summed, x, hidden), found[1]
         ctx.save_for_backward(table, rows, planes, *parameters)
         return torch.from_numpy(logits), torch.from_numpy(_features(found, height * width))
@@ -261,13 +280,18 @@ class _Trunk(torch.autograd.Function):
     def backward(ctx: Any, dlogits: Tensor, dfeatures: Tensor) -> tuple[Tensor | None, ...]:
         net, steps, spare = ctx.net, ctx.steps, ctx.net.spare
         summed, last, hidden = ctx.kept
-        table, rows, planes, *_ = ctx.saved_tensors
+        table, *_ = ctx.saved_tensors
+        (places, p), cut = ctx.inputs, ctx.cut
+        sizes = None if cut is None else cut.sizes
         shape, c = last.shape, last.shape[3]
         g, dy = spare.take(shape), spare.take(shape)
         found = np.empty((2, shape[0], c), np.float32)
         # z and mean of the normalisation whose sum each x is the relu of
         ends = [(summed, ctx.stem_norm), *((step.v, step.second) for step in steps)]
         z, norm = ends[-1]
+        if cut is not None:
+            z = spare.take(shape)
+            cut.put(ends[-1][0], z)
         w, bias, v = _heads(net)
         dheads = np.zeros(w.size + bias.size + v.size)
         every, at_top = _features_back(_array(dfeatures), shape[1] * shape[2])
@@ -275,26 +299,31 @@ class _Trunk(torch.autograd.Function):
             _array(dlogits.contiguous()), every, at_top, ctx.top, hidden, last, z, _single(norm.mean), w, v,
             g, found, dheads,
         )  # fmt: skip
+        if cut is not None:
+            cut.take(g, z)
+            spare.give(g)
+            g = z
         gradients: list[list[npt.NDArray[Any]]] = [_heads_gradients(net, dheads)]
         for block, step, (z, norm) in zip(net.residual[::-1], steps[::-1], ends[-2::-1], strict=True):
             back, weight2, bias2 = step.second.back(_sum(found))
             dw2 = np.zeros((c, c))
             w = _single(_array(block.second.conv.weight).reshape(c, c))
             scale, mean = _single(step.first.scale), _single(step.first.mean)
-            _fused.pointwise_back(g, step.v, back, step.u, scale, step.shift, mean, w, dy, found, dw2)
+            _fused.pointwise_back(g, step.v, back, step.u, scale, step.shift, mean, w, dy, found, dw2, sizes)
             into, pool = _pool_back(block, step, found[0], shape[1] * shape[2])
             back, weight1, bias1 = step.first.back(_sum(found))
             dw1 = np.zeros((9, c))
             w = _single(_array(block.first.conv.weight).reshape(c, 9).T)
-            _fused.depthwise_back(dy, step.u, back, step.x, w, z, _single(norm.mean), g, found, dw1, *into)
+            mean = _single(norm.mean)
+            _fused.depthwise_back(dy, step.u, back, step.x, w, z, mean, g, found, dw1, sizes=sizes, **into)
             before = [dw1.T.reshape(c, 1, 3, 3), weight1, bias1]
             gradients.append([*before, *pool, dw2[:, :, None, None], weight2, bias2])
         back, weight, bias = ctx.stem_norm.back(_sum(found))
-        dtable, dw = np.zeros(table.shape, np.float32), np.zeros((planes.shape[1], c))
-        _fused.stem_back(g, summed, back, rows.numpy(), _array(planes), dtable, dw)
+        dtable, dw = np.zeros(table.shape, np.float32), np.zeros((p.shape[1], c))
+        _fused.stem_back(g, summed, back, places, p, dtable, dw, sizes)
         gradients.append([weight, bias, dw.T[:, :, None, None], bias])
         spare.give(g, dy, *ctx.kept, *(a for s in steps for a in (s.x, s.u, s.v)))
-        ctx.steps = ctx.kept = None
+        ctx.steps = ctx.kept = ctx.inputs = None
         flat = [torch.from_numpy(_single(a)) for part in gradients[::-1] for a in part]
         return None, torch.from_numpy(dtable), None, None, *flat
 

@@ -20,7 +20,7 @@ _GATE, _LOOP, _HERE = "measure/gate.py", "loop.py", "settings/schema.py"
 _PROTOTYPE = "tuned: prototype"
 
 # Bounds of what a file from elsewhere may ask for: far more than any net that plays.
-_MOST_BLOCKS, _WIDEST = 200, 4096
+_MOST_BLOCKS, _WIDEST, _WIDEST_MARGIN = 200, 4096, 22
 _MOST_WORKERS, _MOST_GAMES = 4096, 1 << 20
 
 
@@ -37,6 +37,10 @@ class NetConfig:
         "blocks",
     )  # fmt: skip
     channels: int = setting(64, "of the trunk", _NETWORK, "channels")
+    margin: int = setting(
+        0, "around the stones that a line net judges, what lies beyond is off the board for it; 0 for all of "
+        "the board", _NETWORK, "cells",
+    )  # fmt: skip
     line_hidden: int = setting(128, "hidden units of what fills the table of a line net", _NETWORK, "units")
     pool_block: int | None = setting(
         None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
@@ -56,6 +60,8 @@ class NetConfig:
             raise ConfigError(f"the kind of a net must be tower, lines or line-tower, not {self.kind!r}")
         if not 0 <= self.blocks <= _MOST_BLOCKS or not -1 <= self.pooled < max(self.blocks, 1):
             raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
+        if not 0 <= self.margin <= _WIDEST_MARGIN or (self.margin and self.kind != "lines"):
+            raise ConfigError(f"margin must be 0, or for lines up to {_WIDEST_MARGIN}, not {self.margin}")
         for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
             if not 1 <= getattr(self, name) <= _WIDEST:
                 raise ConfigError(f"{name} must be 1 to {_WIDEST}, not {getattr(self, name)}")

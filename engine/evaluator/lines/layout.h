@@ -210,6 +210,7 @@ typedef struct {
     int hidden;                 /* D */
     int pooled;                 /* block with global pooling, or -1 */
     int margin;                 /* cells around the stones that are computed; 0: all of the board */
+    int closed;                 /* 1: what lies beyond them is off the board; 0: an empty board, as far as it pays */
     int bits;                   /* of the pointwise products: 32, 16 or 8; 16 and 8 only where `loops` has them */
     const lines_loops* loops;   /* of the chosen path */
     float* x;                   /* [LINES_SIDE + 2, LINES_SIDE + 2, C]: trunk with its border; NULL: not built */

@@ -10,6 +10,9 @@ position: by the difference between what a cell without stones or edges around i
 make the border, take part in the pooling and get their logits so. Without a margin, with obstacles or few stones, or
 where it would save little, the window is the whole board and the border zero.
 
+A closed net has learned with its margin: what lies beyond the window is off the board for it. The border is zero, and
+the cells beyond hold zeros until the heads look at them. Its window is the whole board without stones alone.
+
 The pointwise products are taken in floats, in 16 bits or in 8 (`bits`, `layout.h`). */
 #ifndef TENGEN_LINES_NET_H
 #define TENGEN_LINES_NET_H
@@ -30,7 +33,8 @@ static void lines_scan(tengen_lines* net, const float* planes, int width, int he
     net->loops->scan(net, planes, width, height);
 }
 
-/* Put the window around the stones; return whether it leaves out enough of a board without obstacles.
+/* Put the window around the stones; return whether it leaves out enough of a board without obstacles, or is that of a
+closed net.
 
 What pooling usually adds is a mean of positions with many stones; behind one or two stones it is far off. */
 static int lines_around(tengen_lines* net)
@@ -49,7 +53,7 @@ static int lines_around(tengen_lines* net)
         n_stones += tengen_count32(mask);
         stones[y] = mask;
     }
-    if (unusable || n_stones < LINES_FEW)
+    if (net->closed ? n_stones == 0 : unusable || n_stones < LINES_FEW)
         return 0;
     w->left = w->top = LINES_SIDE;
     w->bottom = 0;
@@ -74,7 +78,7 @@ static int lines_around(tengen_lines* net)
     for (y = w->top; y < w->bottom; y++)
         if (w->until[y] == 0)                               /* no cell of this row: stones lie far above and below */
             w->from[y] = w->until[y] = w->left;
-    return cells > 0 && 8 * cells <= 7 * width * height;
+    return net->closed || (cells > 0 && 8 * cells <= 7 * width * height);
 }
 
 /* Make the window all of the board. */
@@ -332,6 +336,27 @@ static void lines_head(tengen_lines* net, const float* x, int cells)
         loops->product(x, cells, channels, net->weights.head, net->weights.head_bias, s->heads, wide, 0, 1);
 }
 
+/* The heads of the cells beyond a closed net's window, which hold zeros: their logits, and their part of the pooling. */
+static void lines_heads_beyond(tengen_lines* net, float* policy)
+{
+    const lines_window* w = &net->window;
+    lines_scratch* s = &net->scratch;
+    int value = net->value, points = w->width * w->height, beyond = points, c, y;
+    for (y = w->top; y < w->bottom; y++)
+        beyond -= lines_cells(net, y);
+    if (beyond == 0)
+        return;
+    memset(s->cell, 0, sizeof(float) * net->channels);
+    lines_head(net, s->cell, 1);
+    net->loops->policy(s->heads, 1, net->policy + value, net->policy, net->weights.policy_out, &s->cell_policy);
+    for (c = 0; c < points; c++)
+        policy[c] = s->cell_policy;
+    for (c = 0; c < value; c++) {
+        s->pool[c] = (float)beyond * s->heads[net->policy + c];
+        s->pool[2 * value + c] = s->heads[net->policy + c];
+    }
+}
+
 /* Logits of all cells, and the value head's pooling. */
 static void lines_heads(tengen_lines* net, float* policy)
 {
@@ -343,6 +368,8 @@ static void lines_heads(tengen_lines* net, float* policy)
     const lines_far* far = net->far;
     lines_far* record = net->record;
     lines_begin_pool(s->pool, value);
+    if (net->closed)
+        lines_heads_beyond(net, policy);
     if (far != NULL || record != NULL) {
         lines_head(net, s->cell, 1);
         loops->policy(s->heads, 1, wide, net->policy, out, &s->cell_policy);
@@ -472,7 +499,10 @@ static void tengen_lines_judge(tengen_lines* net, const float* planes, int width
         global[k] = planes[(LINES_LOCAL + k) * width * height];
     net->far = NULL;
     lines_scan(net, planes, width, height);
-    if (net->margin > 0 && lines_around(net)) {
+    if (net->closed) {
+        if (!lines_around(net))
+            lines_whole(net);
+    } else if (net->margin > 0 && lines_around(net)) {
         const lines_far* far = lines_empty(net, global, width, height, &judged);
         if (judged) {
             lines_scan(net, planes, width, height);
@@ -480,7 +510,7 @@ static void tengen_lines_judge(tengen_lines* net, const float* planes, int width
         }
         net->far = far;
     }
-    if (net->far == NULL)
+    if (net->far == NULL && !net->closed)
         lines_whole(net);
     lines_run(net, global, policy);
     lines_value(net, wdl);
