@@ -248,7 +248,7 @@ def test_the_passes_refuse_what_does_not_fit():
     with pytest.raises(ValueError, match="cells near stones"):
         _fused.residual(x, x, c, c, x.copy(), near=np.ones((2, 80), bool))
     for sizes in ([[1, 9]], [[9, 9], [0, 9]], [[9, 9], [9, 10]]):
-        with pytest.raises(ValueError, match="sizes of another shape|no part of a board"):
+        with pytest.raises(ValueError, match=r"sizes of another shape|no part of a board"):
             _fused.residual(x, x, c, c, x.copy(), sizes=np.array(sizes, np.int32))
     with pytest.raises(ValueError, match="channels"):
         _fused.residual(*[np.zeros((1, 3, 3, 8), np.float32)] * 2, c[:8], c[:8], x)
