@@ -181,8 +181,7 @@ cdef class LineNet:
 
     Raises:
         ValueError: a key is missing, or has another type or shape, or is not finite; or the margin is negative, or
-            0 of a closed net; or
-            this processor or this net cannot take that path.
+            0 of a closed net; or this processor or this net cannot take that path.
     """
 
     def __cinit__(self):
