@@ -28,7 +28,8 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """Return for each block of the old net its index in the new one, spread evenly, pooled to pooled.
 
     Raises:
-        ValueError: the new net is not the old one with more blocks, channels or hidden units, or another margin.
+        ValueError: the new net is not the old one with more blocks, channels or hidden units, or with
+            another margin.
     """
     may_differ = {"blocks", "pool_block", "margin", *_WIDTHS}
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)

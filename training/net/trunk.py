@@ -257,8 +257,8 @@ class _Trunk(torch.autograd.Function):
             if i < len(blocks):
                 ahead = _Ahead(blocks[i], shape, spare)
                 given = ahead.given()
-            scale, shift = _single(second.scale), _single(second.shift)
-            _fused.residual(x, v, scale, shift, out, near=near, sizes=sizes, **given)
+            scale, after = _single(second.scale), _single(second.shift)
+            _fused.residual(x, v, scale, after, out, near=near, sizes=sizes, **given)
             x = out
         if cut is not None:  # the heads look at whole boards
             x = spare.take(shape)
