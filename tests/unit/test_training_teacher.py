@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from training.data.window import Batch
 from training.learn import checkpoint, losses
 from training.learn.learner import Learner
 from training.learn.teacher import Teacher
+from training.net import trunk
 from training.net.network import Heads
 from training.selfplay import main
 from training.settings.schema import LearnerConfig, NetConfig
@@ -95,6 +97,25 @@ def test_the_loss_is_the_cross_entropy_with_mixed_targets(school, share):
     assert float(parts["teacher_loss"]) == pytest.approx(teacher, rel=1e-5)
     assert float(loss) == pytest.approx((1 - share) * float(alone) + share * teacher, rel=1e-5)
     assert float(parts["policy"]) == float(records["policy"]), "the figures of the records stay what they are"
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+def test_a_line_net_teaches_by_the_passes_that_learn(tmp_path, margin):
+    """And says the same as its modules, with any board and again with the memory of the board before."""
+    config = replace(CONFIG, net=replace(LINES, margin=margin))
+    learner = learner_at(tmp_path, config)
+    learner.step(5)
+    state = {"window": {"sizes": [[7, 7, 1, 0], [9, 9, 1, 0]]}}
+    teacher = Teacher(tmp_path, copy.deepcopy(learner.model), state, torch.device("cpu"))
+    if not trunk.able(config.net):
+        pytest.skip("this processor has no passes")
+    for seed in range(4):
+        planes = torch.from_numpy(learner.window.draw(np.random.default_rng(seed), 6).planes)
+        with torch.no_grad():
+            expected = learner.model.eval()(planes)
+        for said, by_modules in zip(teacher.judge(planes), expected, strict=True):
+            torch.testing.assert_close(said, by_modules, rtol=1e-4, atol=1e-4)
+            assert not said.requires_grad
 
 
 def test_mixing_losses_is_mixing_targets(school):

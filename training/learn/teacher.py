@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from training.learn.checkpoint import CheckpointError, newest_good
+from training.net import trunk
 from training.net.network import Heads, Network, computes_in_bf16
 
 
@@ -62,6 +63,7 @@ class Teacher:
         self.sides = min(sides), max(sides)
         net.requires_grad_(False).eval()
         self._net = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._passes = device.type == "cpu" and trunk.able(net.config)
         self._bf16 = computes_in_bf16(device)
 
     @torch.no_grad()
@@ -78,6 +80,9 @@ class Teacher:
                 f"learner.teacher: {self.source} has learned boards of {low} to {high} cells a side, "
                 f"the records have {width}x{height}"
             )
+        if self._passes:
+            said: Heads = self._net.by_passes(planes)
+            return said
         off = contextlib.nullcontext()
         with torch.autocast(self._device.type, torch.bfloat16) if self._bf16 else off:
             heads = self._net(planes)

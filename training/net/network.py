@@ -58,12 +58,11 @@ class NormConv(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         padding, groups = self.conv.padding, self.conv.groups
         dense = groups > 1 and x.is_cuda  # as a full matrix, mostly zeros: what a GPU multiplies fastest
-        if self.norm.training or not torch.is_grad_enabled():
+        if self.norm.training:
             y = F.conv2d(x, whole(self.conv.weight), padding=padding) if dense else self.conv(x)
             normalised: Tensor = self.norm(y)
             return normalised
-        # Learning with constant statistics (`freeze_norm`): folded, they cost no pass over the board.
-        weight, bias = self.folded()
+        weight, bias = self.folded()  # constant statistics cost no pass over the board
         if dense:
             weight, groups = whole(weight), 1
         return F.conv2d(x, weight, bias, padding=padding, groups=groups)
@@ -180,12 +179,11 @@ class Network(nn.Module):
         if mask is not None and self.training:
             raise ValueError("training takes batches of one board size; masks are for eval mode")
         if mask is None and self.learns_fused(planes):
-            policies, pooled = trunk.learn(self, planes)
-            wdl = self.value_out(F.relu(self.value_hidden(pooled)))
-            return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
+            return self.by_passes(planes)
         x = F.relu(self.stem(planes))
-        if x.is_cuda and torch.is_autocast_enabled("cuda"):
-            x = x.to(torch.get_autocast_dtype("cuda"))  # what a normalised sum of lines is not by itself
+        kind = x.device.type
+        if kind in ("cpu", "cuda") and torch.is_autocast_enabled(kind):
+            x = x.to(torch.get_autocast_dtype(kind))  # what a normalised sum of lines is not by itself
         if mask is not None:
             mask = mask.to(x.dtype)
             x = x * mask
@@ -203,6 +201,16 @@ class Network(nn.Module):
             value = value * mask
         hidden = F.relu(self.value_hidden(pool(value, mask)))
         return Heads(policies[:, 0], policies[:, 1], policies[:, 2], self.value_out(hidden).float())
+
+    def by_passes(self, planes: Tensor) -> Heads:
+        """Judge a batch as `forward` does, by the passes of `training.net.trunk`.
+
+        Args:
+            planes: float32 [B, C, H, W] on the CPU; `trunk.able` has said yes to the shape of the net.
+        """
+        policies, pooled = trunk.run(self, planes)
+        wdl = self.value_out(F.relu(self.value_hidden(pooled)))
+        return Heads(policies[:, 0], policies[:, 1], policies[:, 2], wdl)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:

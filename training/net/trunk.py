@@ -1,4 +1,4 @@
-"""Learning of a line net in few passes over the board, where the processor allows.
+"""Learning of a line net, and judging with one, in few passes over the board, where the processor allows.
 
 The same arithmetic as the modules of `training.net.network` do one by one, gradients included, up to
 rounding: the stem, blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm, the 1x1 convolutions of
@@ -269,6 +269,9 @@ class _Trunk(torch.autograd.Function):
         logits = np.empty((batch, 3, height * width), np.float32)
         found = np.empty((2, batch, net.config.value_channels), np.float32)
         _fused.heads(x, _single(w.T), bias, v, hidden, logits, found)
+        if not any(ctx.needs_input_grad):  # nobody goes back
+            spare.give(summed, x, hidden, *(a for s in steps for a in (s.x, s.u, s.v)))
+            return torch.from_numpy(logits), torch.from_numpy(_features(found, height * width))
         ctx.net, ctx.steps, ctx.stem_norm = net, steps, stem_norm
         ctx.cut, ctx.inputs = cut, (places, p)
         ctx.kept, ctx.top = (summed, x, hidden), found[1]
@@ -347,7 +350,7 @@ def parameters_of(net: Any) -> list[Tensor]:
     return [*out, *heads, net.policy_out.weight]
 
 
-def learn(net: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
+def run(net: Any, planes: Tensor) -> tuple[Tensor, Tensor]:
     """Return logits [B, 3, A] and the pooled value channels [B, 3 nv] of planes float32 [B, P, H, W]."""
     batch, _, height, width = planes.shape
     planes = planes.contiguous()
