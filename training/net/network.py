@@ -58,11 +58,13 @@ class NormConv(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         padding, groups = self.conv.padding, self.conv.groups
         dense = groups > 1 and x.is_cuda  # as a full matrix, mostly zeros: what a GPU multiplies fastest
-        if self.norm.training:
+        if self.norm.training or not (torch.is_grad_enabled() or x.dtype == torch.bfloat16):
             y = F.conv2d(x, whole(self.conv.weight), padding=padding) if dense else self.conv(x)
             normalised: Tensor = self.norm(y)
             return normalised
-        weight, bias = self.folded()  # constant statistics cost no pass over the board
+        # Folded, constant statistics (`freeze_norm`, a teacher's) cost no pass over the board. Where an export
+        # looks on, in float32 without gradients, each module is called.
+        weight, bias = self.folded()
         if dense:
             weight, groups = whole(weight), 1
         return F.conv2d(x, weight, bias, padding=padding, groups=groups)
