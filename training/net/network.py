@@ -62,8 +62,8 @@ class NormConv(nn.Module):
             y = F.conv2d(x, whole(self.conv.weight), padding=padding) if dense else self.conv(x)
             normalised: Tensor = self.norm(y)
             return normalised
-        # Folded, constant statistics (`freeze_norm`, a teacher's) cost no pass over the board. Where an export
-        # looks on, in float32 without gradients, each module is called.
+        # Folded, constant statistics (`freeze_norm`, a teacher's) cost no pass over the board. Where exports
+        # look on, in float32 without gradients, each module is called.
         weight, bias = self.folded()
         if dense:
             weight, groups = whole(weight), 1
