@@ -9,7 +9,8 @@ A player is one of
                                 with priors made by hand
 
 Games come in pairs on one opening with colours swapped; a pair is the unit of the interval. No opening is
-used twice unless --repeat-openings allows its mirror images. The score is that of --a.
+used twice unless --repeat-openings allows its mirror images. The score is that of --a. A brain that does not
+start is an error before the first game; later it loses the game.
 
 Between two players inside of this program games are played in --concurrency processes, and times are
 processor time: what else the machine runs does not decide. The same openings, seeds and simulations give the

@@ -1,14 +1,27 @@
-"""A Gomocup brain of a few lines for tests of matches: `dumb_brain.py MODE [SEED]`.
+"""A Gomocup brain of a few lines for tests of matches: `dumb_brain.py MODE [SEED|FILE]`.
 
-Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble.
+Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble; at the
+start: refuse, and once, which starts only where FILE is missing, and makes it.
 """
 
 import random
 import sys
 import time
+from pathlib import Path
 
 mode = sys.argv[1]
-rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+rng = random.Random(sys.argv[2] if len(sys.argv) > 2 else "1")
+
+
+def starts() -> bool:
+    if mode == "once":
+        mark = Path(sys.argv[2])
+        if mark.exists():
+            return False
+        mark.touch()
+    return mode != "refuse"
+
+
 size, taken, moves, board = 0, set(), 0, None
 
 
@@ -44,7 +57,7 @@ for line in sys.stdin:
             board.append(tuple(int(v) for v in word.split(",")[:2]))
     elif word == "START":
         size, taken = int(rest), set()
-        print("OK" if mode != "refuse" else "ERROR size", flush=True)
+        print("OK" if starts() else "ERROR size", flush=True)
     elif word == "BEGIN":
         answer()
     elif word == "TURN":

@@ -74,19 +74,27 @@ def test_overline_of_black_under_renju_is_a_foul_and_under_standard_nothing():
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "illegal"), ("refuse", "start")],
+    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "illegal"), ("once", "start")],
 )
-def test_incidents_of_a_brain_lose_and_are_counted(mode, kind):
+def test_incidents_of_a_brain_lose_and_are_counted(mode, kind, tmp_path):
     limits = BrainLimits(turn_ms=50, tolerance_ms=400)
-    config = MatchConfig(a=f"{BRAIN} {mode}", b="random", limits=(limits, limits), games=1, random_stones=0)
+    brain = f"{BRAIN} {mode} {tmp_path / 'started' if mode == 'once' else 1}"
+    config = MatchConfig(a=brain, b="random", limits=(limits, limits), games=1, random_stones=0)
     result = run_match(config)
     assert result.losses == 1 and dict(result.incidents[0]) == {kind: 1} and not result.incidents[1]
 
 
-def test_missing_program_is_a_start_incident():
-    limits = BrainLimits(turn_ms=50)
-    result = run_match(MatchConfig(a="no-such-brain-here", b="random", limits=(limits, limits), games=2))
-    assert dict(result.incidents[0]) == {"start": 2}
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("no-such-brain-here", "cannot start"), (f"{BRAIN} refuse", "START was answered by 'ERROR size'")],
+)
+def test_a_brain_that_does_not_start_is_refused_before_the_first_game(command, why, tmp_path, capsys):
+    told = ["--a", "random", "--b", command, "--names", "x,other", "--games", "2", "--turn-ms", "50"]
+    assert main([*told, "--json", str(tmp_path / "r.json")]) == 2
+    error = capsys.readouterr().err
+    assert f"error: other does not start ({command}): " in error and why in error
+    assert not (tmp_path / "r.json").exists()
+    assert len((tmp_path / "r.games.jsonl").read_text().splitlines()) == 1, "a game was counted"
 
 
 def test_brains_play_a_match_with_files_and_json(tmp_path):

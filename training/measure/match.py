@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.gamefile import GameRecord, to_psq, to_sgf
-from training.measure.brainproc import BrainLimits, BrainProcess
+from training.measure.brainproc import BrainFailureError, BrainLimits, BrainProcess
 from training.measure.clock_use import ClockUse
 from training.measure.elo import Estimate, Sprt, estimate, pentanomial
 from training.measure.games import GameJournal
@@ -188,6 +188,24 @@ def make_player(
     return BrainProcess(spec, limits, log_path)
 
 
+def require_start(config: MatchConfig) -> None:
+    """Start every brain of a match once; with a manager that does not wait for OK, nothing is asked.
+
+    Raises:
+        ValueError: one does not start, so that it would lose every game without a move.
+    """
+    for name, spec, limits in zip(config.names, (config.a, config.b), config.limits, strict=True):
+        if is_builtin(spec):
+            continue
+        brain = BrainProcess(spec, limits)
+        try:
+            brain.new_game(config.width, config.height, config.rule)
+        except BrainFailureError as failure:
+            raise ValueError(f"{name} does not start ({spec}): {failure}") from failure
+        finally:
+            brain.close()
+
+
 def list_openings(config: MatchConfig) -> list[tuple[int, ...]] | None:
     """Return the openings of a match, None where they are drawn from its seed.
 
@@ -265,7 +283,7 @@ def run_match(
     Raises:
         OpeningError: an unusable opening file, or a too short one.
         GameJournalError: the journal is damaged or of another match.
-        ValueError: a player that does not exist.
+        ValueError: a player that does not exist, or does not start before the first game.
     """
     openings = list_openings(config)
     for spec, limits in zip((config.a, config.b), config.limits, strict=True):
@@ -285,6 +303,8 @@ def run_match(
         _judge(config, result)
         if on_found:
             on_found(result)
+        if len(done) < config.games and result.verdict is None:
+            require_start(config)
         todo = (
             (config, opening_of(config, openings, index // 2), index)
             for index in range(config.games)
