@@ -11,7 +11,7 @@ from engine.encoding import N_PLANES
 from engine.evaluator.base import Evaluator
 from engine.evaluator.hashed import HashedEvaluator
 from engine.rules._board import EMPTY, Board
-from engine.search._tree import PROVEN_LOSS, PROVEN_NONE
+from engine.search._tree import PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, SOLVED
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.journal import Journal, read_journal, recover_journals
@@ -116,6 +116,32 @@ def test_a_proof_ends_the_game_and_names_the_winner(mixed):
             if board.winner == EMPTY:
                 assert board.five_points(1 - board.to_move) or board.legal_points()
     assert checked > 10
+
+
+DECIDED = [
+    (PROVEN_WIN, Flag.PROVEN_WIN, 1),
+    (PROVEN_LOSS, Flag.PROVEN_LOSS, -1),
+    (PROVEN_DRAW, Flag.PROVEN_DRAW, 0),
+]
+
+
+@pytest.mark.parametrize(("proven", "flag", "outcome"), DECIDED)
+def test_a_root_that_is_decided_ends_the_game_for_both_sides(proven, flag, outcome):
+    records: list[SelfPlayRecord] = []
+    game = SelfPlayGame(
+        QUICK, (9, 9), lambda: (4, 0), records.append, Solver(10), Counters(), lambda: "n", Mistakes()
+    )
+    batch, evaluator = LeafBatch(1, 9, 9), HashedEvaluator(2)
+    while game._builder is None or len(game._builder._flags) < 2:
+        batch.step([game], evaluator, rounds=1)
+    mover, played = game.board.to_move, game.board.ply
+    game.tree.prove(proven, 8, game.board.legal_points()[0])
+    game.advance(SOLVED)
+    (record,) = records
+    assert record.end == End.PROVEN and len(record.moves) == played
+    assert record.winner == (DRAW if outcome == 0 else mover if outcome == 1 else 1 - mover)
+    assert record.flags[-1] & flag
+    assert record.z()[-2:].tolist() == [-outcome, outcome]
 
 
 def test_wins_by_threes_at_the_root_end_games():
