@@ -38,7 +38,7 @@ MUTATIONS = (
         "            if not proof:\n                add(node, &delta)",
         "            if proof:\n                add(node, &delta)",
     ),
-    _fault("proofs: a draw counts as a win", "child.value_sum = 0", "child.value_sum = 1"),
+    _fault("proofs: a draw does not count as one", "delta.draw += edge.weight", "delta.draw += 0"),
     _fault("proofs: a shared draw weighs nothing", "edge.weight = 1 - delta.weight", "edge.weight = 1"),
     _fault(
         "room: the children of a condensed root forget their values",
