@@ -471,7 +471,7 @@ cdef class Tree:
                 raise AssertionError(f"node {ref} cannot be found by its position")
             if node.n_visited > min(node.room, node.n_moves) or node.n_moves > node.n_legal:
                 raise AssertionError(f"node {ref} has {node.n_visited} edges of {node.n_moves} moves")
-            i = audit(&self.state.graph.arena, node)
+            i = audit(&self.state.graph.arena, node, self.state.graph.lossy)
             if i != SOUND:
                 raise AssertionError(f"node {ref}: the accounts do not add up: {FAULTS[i]}")
             for i in range(node.n_visited):

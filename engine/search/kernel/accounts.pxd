@@ -237,8 +237,12 @@ cdef inline void backup(const Arena* arena, const Path* path, Node* leaf, Delta 
         child = node
 
 
-cdef inline int audit(const Arena* arena, const Node* node) noexcept nogil:
-    """Hold a node's sums against what its edges say; SOUND or what is wrong."""
+cdef inline int audit(const Arena* arena, const Node* node, bint lossy) noexcept nogil:
+    """Hold a node's sums against what its edges say; SOUND or what is wrong.
+
+    Args:
+        lossy: whether nodes may have forgotten moves, so that more than the evaluator's answer is their own.
+    """
     cdef const Edge* e
     cdef const Node* child
     cdef int64_t own = node.weight, visits = node.visits
@@ -266,7 +270,7 @@ cdef inline int audit(const Arena* arena, const Node* node) noexcept nogil:
                 return WRONG_EDGE
             value += child.value_sum
             draw -= child.draw_sum
-    if own < asked:
+    if own < asked or (own > asked and not lossy):
         return WRONG_WEIGHT
     if visits < asked:
         return WRONG_VISITS

@@ -25,6 +25,7 @@ cdef struct Graph:
     int64_t n_buckets       # a power of two, or 0
     int64_t n_keyed         # nodes in the lists
     int common_units        # size of the latest block of moves; most nodes will want such a one
+    bint lossy              # moves were forgotten for want of memory; what they had brought counts as their nodes' own
 
 
 cdef inline void forget(Graph* graph) noexcept nogil:
@@ -35,6 +36,7 @@ cdef inline void forget(Graph* graph) noexcept nogil:
     graph.dead = 0
     graph.root = 0
     graph.n_nodes = 0
+    graph.lossy = False
     empty(&graph.arena)
 
 

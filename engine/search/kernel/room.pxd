@@ -54,6 +54,7 @@ cdef inline bint collapse_one(Graph* graph) noexcept nogil:
         return False
     keep_proof(graph, node)
     strip(graph, node)
+    graph.lossy = True
     return True
 
 
@@ -105,6 +106,7 @@ cdef inline bint condense(Graph* graph) noexcept nogil:
             children[i] = node_at(&graph.arena, edges[i].child)[0]
     head = root[0]
     forget(graph)
+    graph.lossy = True
     graph.root = new_node(graph)
     root = node_at(&graph.arena, graph.root)
     root[0] = head

@@ -450,6 +450,6 @@ cdef inline int finish(TreeState* t, Ref leaf, Delta delta, int status) noexcept
         t.counters.depth_max = path.depth
     if DEBUG:
         for i in range(path.depth):
-            if audit(arena, node_at(arena, path.nodes[i])) != SOUND:
+            if audit(arena, node_at(arena, path.nodes[i]), t.graph.lossy) != SOUND:
                 return UNSOUND
     return status
