@@ -100,6 +100,48 @@ def test_accounts_add_up_in_batches_with_moves_that_are_forced_on_the_root() -> 
                 tree.check()
 
 
+def test_a_root_that_is_condensed_keeps_its_moves_and_what_they_are_worth() -> None:
+    """A sharp policy fills the memory with small blocks; then the root gets all its moves, and no block for
+    so many edges is left. What lies below its moves goes, and the search goes on."""
+    board = put(Board(20), "5,5")
+    tree = Tree(SearchParams(), MIB)
+    tree.set_root(board)
+    planes, keys = buffers(board)
+
+    def simulate(move: int) -> int:
+        status = tree.select(planes, keys, move)
+        if status == LEAF:
+            rng = np.random.default_rng(int(keys[0]))
+            wdl = 0.35 + 0.1 * rng.random(3)
+            tree.expand((12 * rng.random((1, 400))).astype(np.float32), (wdl / wdl.sum()).astype(np.float32))
+        return status
+
+    for _ in range(15_000):
+        assert simulate(-1) == LEAF
+    moves = tree.moves().tolist()
+    for move in moves:
+        nodes, before = tree.nodes, {row[0]: row[1:6] for row in tree.dump() if len(row[0]) == 1}
+        assert simulate(move) == LEAF
+        if 2 * tree.nodes < nodes:
+            break
+    else:
+        pytest.fail("there was room for all")
+    assert len(before) > 200
+    assert max(visits for visits, *_ in before.values()) > 100
+    assert before.pop((move,), None) is None
+    after = {row[0]: row for row in tree.dump() if len(row[0]) == 1}
+    assert after.pop((move,))[1] == 1
+    assert {path: row[1:6] for path, row in after.items()} == before
+    assert not any(row[7] for row in after.values())
+    for move in moves:
+        assert simulate(move) == LEAF
+    tree.check()
+    assert tree.run(2000, HashedEvaluator(6).judge) == 2000
+    tree.check()
+    assert tree.visits == tree.edge_visits().sum() + 1
+    assert tree.memory_used <= MIB
+
+
 def test_a_root_proven_by_the_solver_has_a_favourite_among_its_moves() -> None:
     """Its single move was visited, but what proves it is not known of that move."""
     board = put(Board(15, 15, 0), "7,7")

@@ -2,8 +2,7 @@
 
 from tests.mutation.table import Mutation, pytest
 
-SHARE = 0.9
-"""No test gets a tree so short of memory that it is condensed, so one of the thirteen goes unseen."""
+SHARE = 1.0
 ACCOUNTS = "engine/search/kernel/accounts.pxd"
 AUDIT = pytest("tests/unit/test_search_accounts.py")
 
