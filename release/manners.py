@@ -12,7 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.protocol.process import Brain, BrainGone
+from arena.errors import BrainGoneError
+from tests.protocol.process import Brain
 
 TOURNAMENT_BYTES = 367_001_600
 """What the official judge tells and enforces (protocol: 350 MiB)."""
@@ -50,7 +51,7 @@ def start(command: Sequence[str]) -> Start:
     """Start a brain and ask for a move at once.
 
     Raises:
-        BrainGone, TimeoutError: it does not answer.
+        BrainGoneError, TimeoutError: it does not answer.
     """
     with Brain(command) as brain:
         brain.send("START 20\nINFO timeout_turn 0\nBOARD\n10,10,2\nDONE")
@@ -176,7 +177,7 @@ def _wait(brain: Brain, part: str) -> tuple[str, float]:
     deadline_s = time.monotonic() + PATIENCE_S
     while (line := brain.read_line(deadline_s - time.monotonic())) is not None:
         if line.text.startswith(("ERROR", "UNKNOWN")):
-            raise BrainGone(line.text)
+            raise BrainGoneError(line.text)
         if part in line.text and not line.text.startswith(("MESSAGE", "DEBUG")):
             return line.text, line.at_s
     raise TimeoutError(f"no {part!r} in {PATIENCE_S:.0f} s")

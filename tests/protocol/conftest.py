@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.protocol.process import BrainGone
+from arena.errors import BrainGoneError
 from tests.protocol.talk import Talk
 
 FORGET = [
@@ -36,7 +36,7 @@ def talk(_lasting: list[Talk]) -> Iterator[Talk]:
     try:
         talk.quiet()
         talk.unknown("NOTHING_LEFT")
-    except (AssertionError, BrainGone):
+    except (AssertionError, BrainGoneError):
         _lasting.clear()
         talk.brain.kill()
         raise

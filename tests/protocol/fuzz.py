@@ -19,9 +19,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arena.errors import BrainGoneError
+from arena.lines import Line
 from tests.protocol.fuzz_lines import Lines
 from tests.protocol.fuzz_model import Matcher, Model
-from tests.protocol.process import Brain, BrainGone, Line
+from tests.protocol.process import Brain
 from tests.protocol.seats import MAX_REMARK, REMARK
 from tests.protocol.talk import brain_command
 
@@ -111,7 +113,7 @@ def run_batch(
         brain.send(b"\n".join(last) + b"\n")
         while token not in take(brain.read_line(deadline_s - time.monotonic())):
             pass
-    except BrainGone as error:
+    except BrainGoneError as error:
         raise fail(f"the brain is gone: {error}") from error
     if not matcher.complete(len(questions) + len(final)):
         raise fail("questions are left without an answer")

@@ -8,8 +8,9 @@ import signal
 import time
 from collections.abc import Sequence
 
+from arena.errors import BrainGoneError
+from arena.lines import split_chunk
 from tests.protocol.position import Position
-from tests.protocol.process import BrainGone, split_chunk
 from tests.protocol.records import COLD_START_MS, Cell, JudgedGame
 from tests.protocol.seats import BrainSeat
 
@@ -231,7 +232,7 @@ class QpiskvorkSeat(BrainSeat):
         assert self.brain is not None
         try:
             self.brain.send(data)
-        except BrainGone as error:
+        except BrainGoneError as error:
             self._crash(error)
 
     def end_game(self) -> None:

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
+from arena.errors import BrainGoneError
+from arena.lines import Line, split_lines
 from tests.protocol.position import Position
-from tests.protocol.process import Brain, BrainGone, Line, split_lines
+from tests.protocol.process import Brain
 from tests.protocol.records import COLD_START_MS, Cell, Forfeit, JudgedGame, MoveTime
 
 END_LIMIT_S = 0.5  # protocol: the judge kills what still runs half a second after END
@@ -126,10 +128,10 @@ class BrainSeat:
         data = b"".join(line.encode() + self.line_end for line in lines)
         try:
             self.brain.send(data)
-        except BrainGone as error:
+        except BrainGoneError as error:
             self._crash(error)
 
-    def _crash(self, error: BrainGone) -> None:
+    def _crash(self, error: BrainGoneError) -> None:
         self.record.report("crash", self.player, str(error))
         if self.brain is not None:
             self.brain.kill()
@@ -183,7 +185,7 @@ class BrainSeat:
         while True:
             try:
                 line = self.brain.read_line(deadline_s - time.monotonic())
-            except BrainGone as error:
+            except BrainGoneError as error:
                 self._crash(error)
             if line is None:
                 self.record.report("time", self.player, f"no answer until {pattern.pattern!r} was given up")
@@ -237,7 +239,7 @@ class BrainSeat:
         family = brain.family()
         try:
             brain.send(b"END" + self.line_end)
-        except BrainGone as error:
+        except BrainGoneError as error:
             self.record.report("crash", self.player, f"before END: {error}")
         exit_s = brain.wait_exit_unhindered_s(END_LIMIT_S)
         if exit_s is None:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from arena.errors import BrainGoneError
 from tests.protocol.position import Position
-from tests.protocol.process import REPOSITORY, Brain, BrainGone
+from tests.protocol.process import REPOSITORY, Brain
 from tests.protocol.records import Cell
 from tests.protocol.seats import MAX_REMARK, REMARK
 
@@ -141,7 +142,7 @@ class Talk:
         """Check that output ends, with nothing but remarks before."""
         try:
             line = self.next_line(timeout_s)
-        except BrainGone:
+        except BrainGoneError:
             return
         raise AssertionError(f"still there: {line!r}")
 

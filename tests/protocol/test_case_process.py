@@ -13,8 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from arena.errors import BrainGoneError
 from tests.protocol.managers import SEATS
-from tests.protocol.process import REPOSITORY, BrainGone
+from tests.protocol.process import REPOSITORY
 from tests.protocol.records import Terms
 from tests.protocol.referee import plan_games, play_series
 from tests.protocol.talk import MOVE, Talk, board_of_moves, brain_command, cells, is_free, read_only
@@ -260,7 +261,7 @@ def test_a_brain_that_cannot_start_says_so_once(arguments: list[str]) -> None:
         try:
             while line := talk.brain.read_line(10.0):
                 lines.append(line.text)
-        except BrainGone:
+        except BrainGoneError:
             pass
         assert len(lines) == 1 and lines[0].startswith("ERROR "), lines
         assert talk.brain.process.wait(5.0) != 0
