@@ -16,7 +16,7 @@ START = "index.html"
 _TYPES = {
     ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
-    ".webmanifest": "application/manifest+json",
+    ".json": "application/json", ".webmanifest": "application/manifest+json",
 }  # fmt: skip
 
 
@@ -36,11 +36,12 @@ def load(folder: Path = FOLDER) -> dict[str, Asset]:
         EngineError: the folder is missing or has no page.
     """
     found = {}
-    for path in sorted(folder.glob("*")):
+    for path in sorted(folder.rglob("*")):
         if path.suffix in _TYPES:
             content = path.read_bytes()
             digest = hashlib.blake2b(content, digest_size=12).hexdigest()
-            found["/" + path.name] = Asset(content, _TYPES[path.suffix], f'"{digest}"')
+            name = path.relative_to(folder).as_posix()
+            found["/" + name] = Asset(content, _TYPES[path.suffix], f'"{digest}"')
     if "/" + START not in found:
         raise EngineError(f"{folder} has no {START}: a part of the program is missing")
     found["/"] = found["/" + START]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save
+from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Refused, Save
 from board.position import game_of
 from engine.errors import PositionError
 from engine.gamefile import is_psq, is_sgf, to_psq
@@ -60,7 +60,7 @@ def _read(request: Open) -> GameTree:
     if is_psq(text) or is_sgf(text):
         return read_tree(text, request.rule)
     if not text.strip():
-        raise PositionError("the file is empty")
+        raise Refused("the file is empty", code="empty_file")
     try:
         points = parse_moves(text, request.width, request.height)
     except ValueError as error:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.errors import EngineError
+from engine.errors import EngineError, PositionError
 from engine.gamefile import MAX_FILE_BYTES
 from engine.gametree import MAX_NODES, Node
 from engine.levels import STRONGEST, WEAKEST
@@ -41,6 +41,17 @@ class MessageError(EngineError, ValueError):
     def __init__(self, text: str, id: int = 0) -> None:
         super().__init__(text)
         self.id = id
+
+
+class Refused(PositionError):
+    """A request makes sense but cannot be answered.
+
+    The page shows the text `server.CODE` of its language with the values in it, or `text` where it has none.
+    """
+
+    def __init__(self, text: str, *, code: str, **values: object) -> None:
+        super().__init__(text)
+        self.code, self.values = code, values
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +343,13 @@ def to_line(request: EngineRequest) -> bytes:
     """Return a request as one line that `parse_request` reads."""
     fields = {name: value for name, value in asdict(request).items() if value is not None}
     return json.dumps({"type": _TYPES[type(request)], **fields}, separators=(",", ":")).encode() + b"\n"
+
+
+def refusal(error: EngineError, id: int) -> str:
+    """Return the answer to a request that is refused for this reason."""
+    if isinstance(error, Refused):
+        return answer("refused", id, text=str(error), code=error.code, values=error.values)
+    return answer("refused", id, text=str(error))
 
 
 def answer(kind: str, id: int, **fields: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from board.messages import Moves
+from board.messages import Moves, Refused
 from engine.errors import PositionError
 from engine.play.game import Game, forbidden_reason
 from engine.play.swap2 import FINAL, Swap2
@@ -17,10 +17,13 @@ def game_of(moves: Moves) -> Game:
     """Return the game that these moves make.
 
     Raises:
-        PositionError: one of them cannot be played; the message says which and why.
+        Refused: one of them cannot be played; the message says which and why.
     """
     game = Game(moves.width, moves.height, Rule(moves.rule))
     for point in moves.moves:
+        refusal = game.refusal(point)
+        if refusal is not None:
+            raise _refused(game, point, refusal)
         game.play(point)
     return game
 
@@ -41,6 +44,7 @@ def facts(moves: Moves, *, swap2: bool) -> dict[str, object]:
         "over": game.over,
         "winner": game.winner,
         "result": game.result,
+        "ending": _ending(game),
         "five": winning_line(board),
         "forbidden": {},
     }
@@ -49,6 +53,23 @@ def facts(moves: Moves, *, swap2: bool) -> dict[str, object]:
     if swap2:
         found["opening"] = _opening(len(moves.moves))
     return found
+
+
+def _refused(game: Game, point: int, text: str) -> Refused:
+    """Return why a point cannot be played, with the code and the values that the page translates."""
+    if game.over:
+        return Refused(text, code="over")
+    if game.board.cell(point) != EMPTY:
+        return Refused(text, code="taken", point=game.name(point))
+    reason = forbidden_reason(game.board, point)
+    return Refused(text, code="forbidden", point=game.name(point), reason=reason)
+
+
+def _ending(game: Game) -> str | None:
+    """Return what ended the game: five, draw, forbidden (black has no move left); None while it goes on."""
+    if not game.over:
+        return None
+    return "draw" if game.winner == EMPTY else "five" if game.board.winner != EMPTY else "forbidden"
 
 
 def winning_line(board: Board) -> list[int]:

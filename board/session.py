@@ -75,7 +75,7 @@ class Session:
         try:
             await self._answer(request)
         except PositionError as error:
-            self._say(answer("refused", request.id, text=str(error)))
+            self._say(messages.refusal(error, request.id))
 
     async def _answer(self, request: Request) -> None:
         match request:
@@ -115,7 +115,9 @@ class Session:
                 f"All {self._crew.most} engines are at work in other windows. Close one of these pages, or "
                 "start the program with more: --engines N."
             )
-            self._say(answer("busy", request.id, text=text))
+            self._say(
+                answer("busy", request.id, text=text, code="engines_taken", values={"n": self._crew.most})
+            )
             return
         assert self._engine is not None
         self._current = request
@@ -155,7 +157,7 @@ class Session:
         id = 0 if self._current is None else self._current.id
         self._crew.release(self)
         self._engine = self._current = None
-        self._say(answer("lost", id, text=LOST))
+        self._say(answer("lost", id, text=LOST, code="engine_lost"))
 
     # --- to the page ----------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from board.messages import (
     Think,
     answer,
     parse_request,
+    refusal,
 )
 from engine.config import load_config
 from engine.errors import EngineError
@@ -76,11 +77,11 @@ class Worker:
             try:
                 thinking.answer(request, stop)
             except EngineError as error:
-                self.say(answer("refused", request.id, text=str(error)))
+                self.say(refusal(error, request.id))
             except Exception:
                 print(traceback.format_exc(), file=sys.stderr, flush=True)
                 text = "the engine failed on this; the game is kept, try again"
-                self.say(answer("refused", request.id, text=text))
+                self.say(answer("refused", request.id, text=text, code="engine_failed"))
             self.say(answer("idle", request.id))
 
     def _read(self) -> None:

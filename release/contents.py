@@ -112,10 +112,11 @@ def page_files(root: Path = ROOT) -> list[tuple[str, str]]:
     Raises:
         SystemExit: there is no page.
     """
-    files = sorted((root / "board" / "static").iterdir())
-    if not any(file.name == "index.html" for file in files):
+    static = root / "board" / "static"
+    if not (static / "index.html").is_file():
         raise SystemExit("board/static has no index.html")
-    return [(str(file), "board/static") for file in files]
+    files = sorted(file for file in static.rglob("*") if file.is_file())
+    return [(str(file), file.parent.relative_to(root).as_posix()) for file in files]
 
 
 def launchers() -> dict[str, str]:

@@ -1,7 +1,8 @@
 // What a person can do on the page. Each action ends with `app.changed()`.
 
 import { $ } from "./dom.js";
-import { COLOURS, pointName } from "./names.js";
+import { foul, side, t } from "./i18n.js";
+import { pointName } from "./names.js";
 import { notice } from "./notices.js";
 import { SHOWS } from "./overlay.js";
 
@@ -19,13 +20,13 @@ export class Actions {
     const node = game.current;
     app.stopShow();
     if (game.taken.has(point)) return;
-    if (game.ended) return notice(`${game.ended.text} Start a new game, or take moves back.`, { key: "move" });
+    if (game.ended) return notice(t("move.ended", { result: table.result(game) }), { key: "move" });
     const { facts } = node;
-    if (facts?.over) return notice(`${facts.result} Start a new game, or walk back.`, { key: "move" });
+    if (facts?.over) return notice(t("move.over", { result: table.result(game) }), { key: "move" });
     const reason = facts?.forbidden[point];
     const name = pointName(point, game.width);
-    if (reason) return notice(`${name} is forbidden to black: ${reason}.`, { key: "move" });
-    if (table.isDue(game)) return notice("It is the engine's turn. Undo, or change the players, to play here yourself.", { key: "move" });
+    if (reason) return notice(t("move.forbidden", { point: name, reason: foul(reason) }), { key: "move" });
+    if (table.isDue(game)) return notice(t("move.engines_turn"), { key: "move" });
     if (table.opening && !this.mayOpen(facts)) return undefined;
     this.put(point, performance.now() - table.since);
   }
@@ -60,8 +61,8 @@ export class Actions {
     game.opening = game.current.ply;
     game.names = [0, 1].map((side) => table.recordName(side));
     table.turn(game.current);
-    const who = table.seats[colour] === "person" ? "You take" : "The engine takes";
-    notice(`${who} ${COLOURS[colour].toLowerCase()}.`, { key: "opening" });
+    const person = table.seats[colour] === "person";
+    notice(person ? t(`opening.you_took.${side(colour)}`) : t(`opening.engine_took.${side(colour)}`), { key: "opening" });
     app.changed();
   }
 
@@ -98,9 +99,9 @@ export class Actions {
     const { game, table } = app;
     const from = game.current;
     app.stopShow();
-    if (!from.parent) return notice("There is nothing to take back.", { key: "move" });
+    if (!from.parent) return notice(t("move.nothing_back"), { key: "move" });
     if (from.children.length) return this.back();
-    if (!table.opening && from.ply <= game.opening) return notice("The opening stays; start a new game instead.", { key: "move" });
+    if (!table.opening && from.ply <= game.opening) return notice(t("move.opening_stays"), { key: "move" });
     let gone = from;
     const persons = table.seats.includes("person") && table.seats.includes("engine") && !table.opening;
     while (persons && gone.parent.parent && gone.parent.ply > game.opening && table.seats[gone.colour] === "engine") gone = gone.parent;
@@ -119,7 +120,7 @@ export class Actions {
     const { app } = this;
     const { game, table } = app;
     app.stopShow();
-    if (game.current.facts?.over || game.ended) return notice("The game is over.", { key: "move" });
+    if (game.current.facts?.over || game.ended) return notice(t("move.game_over"), { key: "move" });
     app.review.stop();
     if (table.watching && !table.paused && !game.current.children.length) {
       table.paused = true;

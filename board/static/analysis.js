@@ -1,7 +1,8 @@
 // The live analysis: what was found, and the card that shows it.
 
 import { $, h } from "./dom.js";
-import { COLOURS, lineName, percent, pointName, short } from "./names.js";
+import { colourName, language, t } from "./i18n.js";
+import { lineName, percentSign, pointName, short } from "./names.js";
 import { hue } from "./overlay.js";
 
 const LINES = 10;
@@ -46,8 +47,11 @@ export class Analysis {
     const { found, threat } = this.at(game.current);
     this.drawBar(found, game.current);
     $("analysis-numbers").textContent = found
-      ? `${found.visits.toLocaleString("en")} simulations · ${short(found.speed)}/s · depth ${found.depth} (${found.depth_max})`
-      : running ? "looking …" : "";
+      ? t("analysis.numbers", {
+        n: found.visits, simulations: found.visits.toLocaleString(language()), speed: short(found.speed),
+        depth: found.depth, deepest: found.depth_max,
+      })
+      : running ? t("analysis.looking") : "";
     this.drawWord(found, threat, game);
     this.drawRows(found, game);
     $("analysis-empty").hidden = Boolean(found) || running;
@@ -62,9 +66,10 @@ export class Analysis {
     $("bar-black").style.flexGrow = black;
     $("bar-draw").style.flexGrow = draw;
     $("bar-white").style.flexGrow = white;
-    $("bar-black").textContent = known && black >= 0.08 ? `${percent(black)} %` : "";
-    $("bar-white").textContent = known && white >= 0.08 ? `${percent(white)} %` : "";
-    const say = known ? `Black wins ${percent(black)} %, draw ${percent(draw)} %, white wins ${percent(white)} %` : "Chances unknown";
+    $("bar-black").textContent = known && black >= 0.08 ? percentSign(black) : "";
+    $("bar-white").textContent = known && white >= 0.08 ? percentSign(white) : "";
+    const values = { black: percentSign(black), draw: percentSign(draw), white: percentSign(white) };
+    const say = known ? t("analysis.chances", values) : t("analysis.unknown");
     $("bar").setAttribute("aria-label", say);
     $("bar").title = say;
   }
@@ -74,23 +79,24 @@ export class Analysis {
     const box = $("word");
     const parts = [];
     if (found && found.proven !== null) {
-      const text = found.proven === 2 ? "A draw, proven" : `${COLOURS[found.proven]} wins in ${found.distance}`;
+      const text = found.proven === 2 ? t("analysis.proven_draw") : t("analysis.proven", { colour: colourName(found.proven), n: found.distance });
       parts.push(
         h(
-          "p", { class: "proof", title: "moves of both sides until five stand" }, h("strong", {}, text),
-          found.pv.length > 1 && this.button("Show", "Play the line through", () => this.on.playThrough(found.pv)),
-          found.pv.length > 1 && this.button("Keep", "Keep the line as a variation", () => this.on.addLine(found.pv)),
+          "p", { class: "proof", title: t("analysis.proven_title") }, h("strong", {}, text),
+          found.pv.length > 1 && this.button(t("analysis.show"), t("analysis.show_title"), () => this.on.playThrough(found.pv)),
+          found.pv.length > 1 && this.button(t("analysis.keep"), t("analysis.keep_title"), () => this.on.addLine(found.pv)),
         ),
       );
     }
     if (threat && !(found && found.proven === threat.to_move)) {
-      const how = threat.distance === 1 ? "five at" : threat.by === "vcf" ? `to win by fours in ${threat.distance} with` : `to win by threes and fours in ${threat.distance} with`;
-      const name = `${COLOURS[threat.colour]} threatens ${how} ${pointName(threat.line[0], game.width)}`;
+      const values = { colour: colourName(threat.colour), n: threat.distance, point: pointName(threat.line[0], game.width) };
+      const name = threat.distance === 1 ? t("analysis.threat_five", values)
+        : threat.by === "vcf" ? t("analysis.threat_vcf", values) : t("analysis.threat_vct", values);
       parts.push(
         h("p", { class: "threat", onmouseenter: () => this.on.hoverThreat(threat), onmouseleave: () => this.on.hoverThreat(null) }, h("span", {}, name)),
       );
     }
-    const key = JSON.stringify([found?.proven, found?.distance, found?.pv?.length, threat?.line, game.current.ply]);
+    const key = JSON.stringify([found?.proven, found?.distance, found?.pv?.length, threat?.line, game.current.ply, language()]);
     if (key !== this.wordKey) box.replaceChildren(...parts);
     this.wordKey = key;
   }
@@ -109,12 +115,19 @@ export class Analysis {
       row.box.hidden = !move;
       if (!move) continue;
       row.name.textContent = pointName(move.point, game.width);
-      row.score.textContent = move.proven === null ? `${(100 * move.score).toFixed(1)} %` : move.proven === 2 ? "draw" : `${move.proven === found.to_move ? "wins" : "loses"} ${move.distance ?? ""}`;
+      row.score.textContent = this.scoreText(move, found.to_move);
       row.score.style.color = `hsl(${hue(best - move.score)} var(--score))`;
       row.visits.textContent = short(move.visits);
       row.line.textContent = lineName(move.pv.slice(1), game.width, 14);
     }
     $("lines").hidden = moves.length === 0;
+  }
+
+  scoreText(move, toMove) {
+    if (move.proven === null) return percentSign(move.score, 1);
+    if (move.proven === 2) return t("analysis.draw");
+    const values = { n: move.distance ?? "" };
+    return move.proven === toMove ? t("analysis.wins", values) : t("analysis.loses", values);
   }
 
   row(i) {

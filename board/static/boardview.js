@@ -1,6 +1,7 @@
 // The board as a drawing: grid, stones, marks. Knows points and colours, nothing of games.
 
 import { svg } from "./dom.js";
+import { foul, t } from "./i18n.js";
 
 export const CELL = 40;
 const EDGE = 40; // room for coordinates
@@ -14,7 +15,7 @@ export class BoardView {
     this.on = on;
     this.id = `board${serial++}`;
     this.aim = null;
-    this.svg = svg("svg", { class: "board", role: "img", "aria-label": "Board" });
+    this.svg = svg("svg", { class: "board", role: "img", "data-t-aria-label": "board.label" });
     host.append(this.svg);
     this.layers = {};
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
@@ -154,7 +155,7 @@ export class BoardView {
     return svg(
       "g",
       { class: "foul", "data-point": point },
-      svg("title", {}, `forbidden to black: ${reason}`),
+      svg("title", {}, t("move.forbidden_mark", { reason: foul(reason) })),
       svg("path", { d: `M${x - 7} ${y - 7}L${x + 7} ${y + 7}M${x + 7} ${y - 7}L${x - 7} ${y + 7}` }),
     );
   }

@@ -1,10 +1,11 @@
 // The buttons, switches and lists of the page.
 
 import { askNewGame, levelName, prepareDialogs, show } from "./dialogs.js";
-import { $ } from "./dom.js";
+import { $, h } from "./dom.js";
 import { prepareFiles } from "./files.js";
+import { LANGUAGES, language, t } from "./i18n.js";
 import { listen } from "./keys.js";
-import { RULE_NAMES } from "./names.js";
+import { RULES } from "./names.js";
 import { store } from "./store.js";
 
 // Connects every control with what it does.
@@ -30,6 +31,8 @@ export function connectControls(app) {
     $(`level-${colour}`).addEventListener("input", () => { app.table.levels[colour] = Number($(`level-${colour}`).value); app.seated(); });
   }
   $("turn-ms").addEventListener("change", () => { app.table.turnMs = Number($("turn-ms").value); app.changed(); });
+  $("language").append(...Object.entries(LANGUAGES).map(([value, name]) => h("option", { value, lang: value }, name)));
+  $("language").addEventListener("change", () => app.setLanguage($("language").value));
   document.addEventListener("visibilitychange", () => {
     app.link.tell("look", { visible: !document.hidden });
     app.think();
@@ -55,13 +58,14 @@ export function drawControls(app) {
   $("analyse").checked = settings.analyse;
   $("numbers").checked = settings.numbers;
   $("review-ms").value = `${settings.reviewMs}`;
-  $("rule-name").textContent = `${game.width}×${game.height} ${RULE_NAMES[game.rule]}`;
-  $("do-engine").textContent = table.watching ? (table.paused ? "Go on" : "Pause") : "Engine move";
+  $("language").value = language();
+  $("rule-name").textContent = t("game.rule", { width: game.width, height: game.height, rule: t(`rule.short.${RULES[game.rule]}`) });
+  $("do-engine").textContent = table.watching ? (table.paused ? t("tools.go_on") : t("tools.pause")) : t("tools.engine");
   $("do-back").disabled = $("do-first").disabled = !game.current.parent;
   $("do-next").disabled = $("do-last").disabled = !game.current.children.length;
 }
 
 export function drawVersions(app) {
-  const version = app.welcome ? `Tengen ${app.welcome.version}` : "";
-  $("versions").textContent = [version, app.engine?.net && `net ${app.engine.net}`].filter(Boolean).join(" · ");
+  const version = app.welcome && t("help.versions", { version: app.welcome.version });
+  $("versions").textContent = [version, app.engine?.net && t("help.net", { net: app.engine.net })].filter(Boolean).join(" · ");
 }

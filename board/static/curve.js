@@ -10,7 +10,7 @@ export class Curve {
   // on: {go(node)}
   constructor(on) {
     this.on = on;
-    this.svg = svg("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": "Black's chances by move" });
+    this.svg = svg("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "data-t-aria-label": "game.curve" });
     $("curve").append(this.svg);
     this.line = [];
     this.svg.addEventListener("click", (event) => this.click(event));

@@ -1,6 +1,7 @@
 // The windows over the page: new game, save, copy, help.
 
 import { $, h } from "./dom.js";
+import { t } from "./i18n.js";
 import { RULES } from "./names.js";
 
 const SEATS = { black: ["person", "engine"], white: ["engine", "person"], both: ["person", "person"], none: ["engine", "engine"] };
@@ -12,7 +13,7 @@ export function prepareDialogs() {
       if (event.target === dialog) dialog.close(); // beside it
     });
   }
-  $("new-rule").append(...Object.entries(RULES).map(([value, text]) => h("option", { value }, text)));
+  $("new-rule").append(...Object.entries(RULES).map(([value, name]) => h("option", { value, "data-t": `rule.${name}` })));
   $("new-level").addEventListener("input", showLevel);
 }
 
@@ -21,7 +22,9 @@ function showLevel() {
 }
 
 export function levelName(level) {
-  return `${level} · ${level <= 2 ? "beginner" : level <= 4 ? "casual" : level <= 6 ? "club" : level <= 8 ? "strong" : level === 9 ? "very strong" : "full strength"}`;
+  const name = level <= 2 ? t("level.beginner") : level <= 4 ? t("level.casual") : level <= 6 ? t("level.club")
+    : level <= 8 ? t("level.strong") : level === 9 ? t("level.very_strong") : t("level.full");
+  return t("level.value", { level, name });
 }
 
 export function show(name) {

@@ -2,6 +2,7 @@
 
 import { $ } from "./dom.js";
 import { hide, show } from "./dialogs.js";
+import { side, t } from "./i18n.js";
 import { lineName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
 import { download, pngBlob, svgText } from "./picture.js";
@@ -27,7 +28,7 @@ export function prepareFiles(app) {
   document.addEventListener("paste", (event) => {
     if (event.target.matches?.("input, textarea")) return;
     const text = event.clipboardData?.getData("text/plain") ?? "";
-    if (text.trim()) openText(app, text, "the clipboard");
+    if (text.trim()) openText(app, text, t("files.clipboard"));
   });
 }
 
@@ -50,7 +51,7 @@ function prepareDrop(app) {
 
 async function openFile(app, file) {
   if (file.size > MAX_BYTES) {
-    notice(`${file.name} is too large for a game (${Math.round(file.size / 1024)} kB). Nothing was changed.`, { bad: true });
+    notice(t("files.too_large", { name: file.name, size: Math.round(file.size / 1024) }), { bad: true });
     return;
   }
   openText(app, new TextDecoder("utf-8").decode(await file.arrayBuffer()), file.name);
@@ -66,14 +67,14 @@ export async function openText(app, text, name) {
     const winner = data.winner === 2 ? null : data.winner;
     app.replaceGame(game, { seats: ["person", "person"] });
     clearNotice("opened");
-    const result = winner === null ? "" : `, ${["black", "white"][winner]} won`;
-    notice(`${game.line().length - 1} moves from ${name}${result}.`, {
+    const values = { n: game.line().length - 1, name };
+    notice(winner === null ? t("files.opened", values) : t(`files.opened_won.${side(winner)}`, values), {
       key: "opened",
-      action: before.game.nodes.length > 1 ? { text: "Back to the game before", run: () => app.restore(before) } : null,
+      action: before.game.nodes.length > 1 ? { text: t("files.game_before"), run: () => app.restore(before) } : null,
     });
     app.actions.last();
   } catch (error) {
-    notice(`${name} cannot be opened: ${error.message}. Your game is unchanged.`, { bad: true, key: "opened" });
+    notice(t("files.not_opened", { name, why: error.message }), { bad: true, key: "opened" });
   }
 }
 
@@ -87,19 +88,19 @@ async function save(app, kind) {
     download(text, fileName(kind), "application/octet-stream");
     hide("save");
   } catch (error) {
-    notice(`The game cannot be saved: ${error.message}.`, { bad: true });
+    notice(t("files.not_saved", { why: error.message }), { bad: true });
   }
 }
 
 async function copyText(app) {
   const text = lineName(app.game.path(), app.game.width, 999);
-  await copied(() => navigator.clipboard.writeText(text), "The moves are in the clipboard.");
+  await copied(() => navigator.clipboard.writeText(text), t("copy.text_done"));
 }
 
 async function copyPng(app) {
   await copied(
     () => navigator.clipboard.write([new ClipboardItem({ "image/png": pngBlob(app.view.svg) })]),
-    "The picture is in the clipboard.",
+    t("copy.picture_done"),
   );
 }
 
@@ -108,7 +109,7 @@ async function copied(work, text) {
     await work();
     notice(text, { key: "copied" });
   } catch {
-    notice("This browser does not allow copying here; save a file instead.", { bad: true, key: "copied" });
+    notice(t("copy.not_allowed"), { bad: true, key: "copied" });
   }
   hide("share");
 }

@@ -2,19 +2,19 @@
 
 import { $, h } from "./dom.js";
 
-// actions: name -> function; the names are those of the table below.
+// actions: name -> function; the names are those of the table below. The last of a row is the key of its text.
 const KEYS = [
-  ["←  →", ["ArrowLeft", "back"], ["ArrowRight", "next"], "back and forward through the game"],
-  ["↑  ↓", ["ArrowUp", "previousVariation"], ["ArrowDown", "nextVariation"], "between variations"],
-  ["Home  End", ["Home", "first"], ["End", "last"], "to the start, to the end"],
-  ["Space", [" ", "engine"], "let the engine move, or pause and go on while you watch"],
-  ["A", ["a", "analyse"], "analysis on and off"],
-  ["V", ["v", "show"], "what the analysis shows on the board"],
-  ["H", ["h", "hint"], "show a good move"],
-  ["U", ["u", "undo"], "take back"],
-  ["N", ["n", "numbers"], "numbers on the stones"],
-  ["Shift ← ↑ → ↓", "aim at a point; Enter plays there"],
-  ["?", ["?", "help"], "this list"],
+  ["←  →", ["ArrowLeft", "back"], ["ArrowRight", "next"], "key.walk"],
+  ["↑  ↓", ["ArrowUp", "previousVariation"], ["ArrowDown", "nextVariation"], "key.variations"],
+  ["Home  End", ["Home", "first"], ["End", "last"], "key.ends"],
+  ["Space", [" ", "engine"], "key.engine"],
+  ["A", ["a", "analyse"], "key.analyse"],
+  ["V", ["v", "show"], "key.show"],
+  ["H", ["h", "hint"], "key.hint"],
+  ["U", ["u", "undo"], "key.undo"],
+  ["N", ["n", "numbers"], "key.numbers"],
+  ["Shift ← ↑ → ↓", "key.aim"],
+  ["?", ["?", "help"], "key.help"],
 ];
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -41,6 +41,6 @@ export function listen(actions) {
     actions[name]();
   });
   $("keys").append(
-    ...KEYS.flatMap((row) => [h("dt", {}, h("kbd", {}, row[0])), h("dd", {}, row[row.length - 1])]),
+    ...KEYS.flatMap((row) => [h("dt", {}, h("kbd", {}, row[0])), h("dd", { "data-t": row[row.length - 1] })]),
   );
 }

@@ -1,5 +1,7 @@
 // The connection to the server: requests with their answers. Comes back by itself when it is lost.
 
+import { serverText } from "./i18n.js";
+
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 4000;
 
@@ -51,7 +53,7 @@ export class Link {
     const asked = this.waiting.get(message.id);
     if (asked) {
       this.waiting.delete(message.id);
-      if (message.type === "refused") asked.reject(new Error(message.text));
+      if (message.type === "refused") asked.reject(new Error(serverText(message)));
       else asked.resolve(message);
       return;
     }

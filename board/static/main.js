@@ -7,9 +7,10 @@ import { connectControls, drawControls, drawVersions } from "./controls.js";
 import { Curve } from "./curve.js";
 import { $, h } from "./dom.js";
 import { Engine } from "./engine.js";
+import { serverText, setLanguage, t, translate } from "./i18n.js";
 import { Link } from "./link.js";
 import { MoveList } from "./movelist.js";
-import { percent, pointName } from "./names.js";
+import { percentSign, pointName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
 import { Overlay } from "./overlay.js";
 import { Players } from "./players.js";
@@ -57,6 +58,7 @@ class App {
     });
     this.engine = new Engine(this.link);
     connectControls(this);
+    translate(document); // what the parts have made
     this.changed();
     if (!kept) this.offerLast();
     setInterval(() => this.tick(), 100);
@@ -109,12 +111,12 @@ class App {
     const last = store.lastGame();
     if (!last) return;
     const run = () => this.restore(last);
-    notice("There is a game from your last visit.", { key: "last", action: { text: "Go on with it", run }, stays: true });
+    notice(t("game.last_visit"), { key: "last", action: { text: t("game.last_visit_go_on"), run }, stays: true });
   }
 
   keep() {
     store.keep(() => this.state(), () => {
-      notice("This browser does not keep the game over a reload; save it to a file.", { key: "keep", bad: true });
+      notice(t("game.not_kept"), { key: "keep", bad: true });
     });
   }
 
@@ -139,7 +141,7 @@ class App {
     try {
       node.facts = await this.link.ask("position", { game: game.moves(node), swap2: opening && node.ply <= 5 });
     } catch (error) {
-      notice(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`, { key: "move" });
+      notice(t("move.refused", { why: error.message }), { key: "move" });
       game.remove(node); // the move was shown before the server refused it
     }
     node.asked = false;
@@ -173,8 +175,7 @@ class App {
       if (message.type !== "analysis") return this.failed(message);
       if (!message.done || this.hint?.node !== node) return;
       const [move] = message.moves;
-      this.hint.point = message.point;
-      this.hint.text = `Hint: ${pointName(message.point, this.game.width)} (${percent(move.score)} %).`;
+      Object.assign(this.hint, { point: message.point, score: move.score });
       this.engine.forget();
       this.changed();
     };
@@ -191,10 +192,10 @@ class App {
   failed(message) {
     this.review.stop();
     this.table.forced = null;
-    const again = { text: "Try again", run: () => { this.engine.forget(); this.table.paused = false; this.changed(); } };
+    const again = { text: t("engine.again"), run: () => { this.engine.forget(); this.table.paused = false; this.changed(); } };
     this.engine.forget();
     this.table.paused = true;
-    notice(message.text ?? "The engine gave no answer.", { key: "engine", bad: true, action: again, stays: true });
+    notice(serverText(message) ?? t("engine.no_answer"), { key: "engine", bad: true, action: again, stays: true });
     this.draw();
   }
 
@@ -208,8 +209,8 @@ class App {
   }
 
   disconnected(reason) {
-    const why = reason || "Is the program still running? Start it again with `make board`, or by its file";
-    notice(`The connection to Tengen is lost. ${why}. Your game is kept; the page comes back by itself.`.replace("..", "."), { key: "link", bad: true, stays: true });
+    const why = reason ? `${reason}.` : t("link.start_again");
+    notice(t("link.lost", { why }), { key: "link", bad: true, stays: true });
     if (this.review.running) this.review.stop();
     this.draw();
   }
@@ -222,7 +223,7 @@ class App {
     } else if (["lost", "broken", "busy"].includes(message.type)) {
       this.failed(message);
     } else if (message.type === "trouble") {
-      notice(`The engine: ${message.text}`, { key: "trouble" });
+      notice(t("engine.trouble", { text: serverText(message) }), { key: "trouble" });
     }
   }
 
@@ -298,10 +299,16 @@ class App {
   }
 
   drawStatus() {
-    const hint = this.hint?.node === this.game.current ? this.hint.text : null;
-    const text = hint ?? (this.hint ? "Looking for a good move …" : this.table.status(this.game, this.thinking));
+    const text = this.hintText() ?? this.table.status(this.game, this.thinking);
     if ($("status").textContent !== text) $("status").textContent = text;
     document.body.classList.toggle("over", Boolean(this.game.current.facts?.over || this.game.ended));
+  }
+
+  hintText() {
+    const { hint, game } = this;
+    if (!hint) return null;
+    if (hint.node !== game.current || hint.point === null) return t("status.looking");
+    return t("status.hint", { point: pointName(hint.point, game.width), chance: percentSign(hint.score) });
   }
 
   // The buttons of a swap2 opening.
@@ -311,7 +318,7 @@ class App {
     $("choices").hidden = !asked;
     if (!asked) return;
     const take = (colour, text) => h("button", { type: "button", onclick: () => this.actions.takeColour(colour) }, text);
-    $("choices").replaceChildren(take(0, "Take black"), take(1, "Take white"));
+    $("choices").replaceChildren(take(0, t("opening.take_black")), take(1, t("opening.take_white")));
   }
 
   // --- time -------------------------------------------------------------------------------------------------
@@ -348,6 +355,13 @@ class App {
     this.drawOverlay();
   }
 
+  async setLanguage(name) {
+    await setLanguage(name);
+    this.settings.language = name;
+    drawVersions(this);
+    this.changed();
+  }
+
   seated() {
     this.table.paused = false;
     this.game.names = [0, 1].map((colour) => this.table.recordName(colour));
@@ -355,4 +369,5 @@ class App {
   }
 }
 
+await setLanguage(store.settings().language);
 window.tengen = new App(); // for curious people, and for the tests

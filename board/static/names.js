@@ -1,6 +1,6 @@
-// How points, numbers and results are written.
+// How points and numbers are written.
 
-export const COLOURS = ["Black", "White"];
+import { t } from "./i18n.js";
 
 // A letter for the column, a number for the row from the top: h8.
 export function pointName(point, width) {
@@ -14,6 +14,11 @@ export function lineName(points, width, most = 99) {
 
 export function percent(share) {
   return `${Math.round(100 * share)}`;
+}
+
+// With its sign, as the language writes it.
+export function percentSign(share, digits = 0) {
+  return t("number.percent", { n: (100 * share).toFixed(digits) });
 }
 
 // 950, 1.2k, 34k, 1.1M
@@ -33,12 +38,5 @@ export function clock(ms) {
   return left < 10_000 ? `0:${rest.toFixed(1).padStart(4, "0")}` : `${minutes}:${`${rest}`.padStart(2, "0")}`;
 }
 
-export const RULES = {
-  0: "Freestyle: five or more win",
-  1: "Standard: exactly five",
-  4: "Renju: fouls for black",
-  8: "Caro: five with an open end",
-  9: "Caro: exactly five, open end",
-};
-
-export const RULE_NAMES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact caro" };
+// Rules by number, as parts of the keys of their texts.
+export const RULES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact_caro" };

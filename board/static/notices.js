@@ -1,6 +1,7 @@
 // Messages at the edge of the page: what went wrong and what to do.
 
 import { $, h } from "./dom.js";
+import { t } from "./i18n.js";
 
 const STAYS_MS = 7000;
 const shown = new Map();
@@ -14,7 +15,7 @@ export function notice(text, { key = text, bad = false, action = null, stays = f
     { class: `notice${bad ? " bad" : ""}`, role: bad ? "alert" : "status" },
     h("span", {}, text),
     action && h("button", { type: "button", class: "link", onclick: () => { close(); action.run(); } }, action.text),
-    h("button", { type: "button", class: "close", "aria-label": "Close this message", onclick: close }, "×"),
+    h("button", { type: "button", class: "close", "aria-label": t("notice.close"), onclick: close }, "×"),
   );
   $("notices").append(box);
   shown.set(key, { box, timer: stays ? 0 : setTimeout(close, STAYS_MS) });

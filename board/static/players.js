@@ -1,14 +1,15 @@
 // The two players: who they are, whose turn it is, their clocks.
 
 import { $, h } from "./dom.js";
-import { COLOURS, clock } from "./names.js";
+import { colourName, t } from "./i18n.js";
+import { clock } from "./names.js";
 
 export class Players {
   constructor() {
-    this.cards = COLOURS.map((name, colour) => {
+    this.cards = [0, 1].map((colour) => {
       const card = {
         who: h("strong", {}),
-        sub: h("span", { class: "sub" }, name),
+        sub: h("span", { class: "sub" }),
         time: h("time", { class: "clock" }),
       };
       card.box = h(
@@ -29,9 +30,10 @@ export class Players {
     const winner = game.ended ? game.ended.winner : facts?.over ? facts.winner : null;
     for (const [colour, card] of this.cards.entries()) {
       const person = table.seats[colour] === "person";
-      card.who.textContent = person && table.seats[1 - colour] === "person" ? COLOURS[colour] : table.name(colour);
-      const sub = card.who.textContent === COLOURS[colour] ? "a person" : COLOURS[colour];
-      card.sub.textContent = winner === colour ? `${sub} · won` : sub;
+      const two = person && table.seats[1 - colour] === "person";
+      card.who.textContent = two ? colourName(colour) : table.name(colour);
+      const sub = two ? t("seat.person") : colourName(colour);
+      card.sub.textContent = winner === colour ? t("players.won", { name: sub }) : sub;
       const turn = facts && !over && table.toAct(facts) === colour;
       card.box.classList.toggle("turn", Boolean(turn));
       card.box.classList.toggle("won", winner === colour);

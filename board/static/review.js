@@ -1,7 +1,8 @@
 // The look back at a game: asks for a judgement of every move, lists the worst mistakes of both sides.
 
 import { $, h } from "./dom.js";
-import { COLOURS, percent, pointName } from "./names.js";
+import { colourName, t } from "./i18n.js";
+import { percent, pointName } from "./names.js";
 
 export class Review {
   // on: {go(node)}
@@ -63,10 +64,10 @@ export class Review {
     const lists = [0, 1].map((colour) => {
       const nodes = worst.filter((node) => node.colour === colour);
       if (!nodes.length) return null;
-      return h("div", { class: "worst" }, h("h3", {}, COLOURS[colour]), h("ul", {}, nodes.map((node) => this.item(node, game))));
+      return h("div", { class: "worst" }, h("h3", {}, colourName(colour)), h("ul", {}, nodes.map((node) => this.item(node, game))));
     });
     const clean = !this.running && this.line && this.line.some((node) => node.judged) && !worst.length;
-    $("worst").replaceChildren(...lists.filter(Boolean), ...(clean ? [h("p", { class: "quiet" }, "No mistakes found.")] : []));
+    $("worst").replaceChildren(...lists.filter(Boolean), ...(clean ? [h("p", { class: "quiet" }, t("review.clean"))] : []));
   }
 
   // Marked moves of the line on the board, as far as they are known (also after a reload).
@@ -86,7 +87,7 @@ export class Review {
         h("b", { class: mark === "??" ? "blunder" : "mistake" }, mark),
         h("span", {}, `${node.ply}. ${pointName(node.point, game.width)}`),
         h("span", { class: "fall" }, `−${percent(fall)}`),
-        h("span", { class: "quiet" }, `better ${pointName(best, game.width)}`),
+        h("span", { class: "quiet" }, t("review.better", { point: pointName(best, game.width) })),
       ),
     );
   }

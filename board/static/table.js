@@ -1,6 +1,7 @@
 // Who plays, by which clock, and whose turn it is. Asks the engine for its moves.
 
-import { COLOURS, pointName } from "./names.js";
+import { colourName, side, t } from "./i18n.js";
+import { pointName } from "./names.js";
 
 const FORCED_MS = 350; // at least so long between two moves of the engine against itself
 
@@ -23,7 +24,7 @@ export class Table {
   }
 
   name(colour) {
-    return this.seats[colour] === "person" ? "You" : `Tengen ${this.levels[colour]}`;
+    return this.seats[colour] === "person" ? t("players.you") : `Tengen ${this.levels[colour]}`;
   }
 
   recordName(colour) {
@@ -103,11 +104,11 @@ export class Table {
     return left;
   }
 
-  // Ends the game of a player without time; returns the sentence, null while there is time.
+  // Ends the game of a player without time; returns who wins and why, null while there is time.
   flagged(game) {
     const running = this.running(game);
     if (running === null || this.lefts(game)[running] > 0) return null;
-    return { winner: 1 - running, text: `${COLOURS[running]}'s time is out: ${COLOURS[1 - running].toLowerCase()} wins.` };
+    return { winner: 1 - running, why: "time" };
   }
 
   exchange() {
@@ -115,22 +116,39 @@ export class Table {
     this.levels.reverse();
   }
 
+  // How the game ended, as a sentence; null while it goes on.
+  result(game) {
+    const { facts, ply } = game.current;
+    if (game.ended?.why === "time") return t(`result.time.${side(1 - game.ended.winner)}`);
+    if (game.ended) return game.ended.text; // kept by an older version
+    if (!facts?.over) return null;
+    if (facts.ending === "draw") return t("result.draw");
+    const values = { colour: colourName(facts.winner), n: ply };
+    return facts.ending === "forbidden" ? t("result.forbidden", values) : t("result.five", values);
+  }
+
+  // What a swap2 opening asks.
+  question({ chooser, may_choose, most }, ply) {
+    if (this.seats[chooser] === "engine") return t("opening.engine");
+    if (may_choose) return most > 1 ? t("opening.choose_or_put") : t("opening.choose");
+    return ply < 3 ? t("opening.put", { n: most }) : t("opening.put_last");
+  }
+
   // What the status line says.
   status(game, thinking) {
     const { facts } = game.current;
-    if (game.ended) return game.ended.text;
-    if (!facts) return "…";
-    if (facts.over) return facts.result;
-    const side = COLOURS[facts.to_move];
-    if (this.opening && facts.opening) {
-      const who = this.seats[facts.opening.chooser] === "engine" ? "the engine decides" : facts.opening.question;
-      return `Swap2: ${who}.`.replaceAll("`", "");
-    }
-    if (thinking) return `${side} (Tengen ${this.levels[facts.to_move]}) thinks …`;
+    const result = this.result(game);
+    if (result !== null) return result;
+    if (!facts) return t("status.wait");
+    const colour = colourName(facts.to_move);
+    if (this.opening && facts.opening) return t("opening.swap2", { what: this.question(facts.opening, game.current.ply) });
+    if (thinking) return t("status.thinks", { colour, level: this.levels[facts.to_move] });
     if (this.seats[facts.to_move] === "engine") {
-      return game.current.children.length ? `${side} to move.` : `${side} (Tengen) to move. Space lets it move.`;
+      return game.current.children.length ? t("status.to_move", { colour }) : t("status.engine_to_move", { colour });
     }
-    const last = game.current.parent ? `${COLOURS[game.current.colour]} played ${pointName(game.current.point, game.width)}. ` : "";
-    return this.seats[1 - facts.to_move] === "engine" ? `${last}Your move.` : `${last}${side} to move.`;
+    const next = this.seats[1 - facts.to_move] === "engine" ? t("status.your_move") : t("status.to_move", { colour });
+    if (!game.current.parent) return next;
+    const point = pointName(game.current.point, game.width);
+    return `${t("status.played", { colour: colourName(game.current.colour), point })} ${next}`;
   }
 }

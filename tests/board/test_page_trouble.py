@@ -105,7 +105,7 @@ def test_more_pages_than_engines(driver: WebDriver) -> None:
         driver.get(server.url)
         other.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
         other.click("do-hint")
-        other.wait("document.getElementById('notices').innerText.includes('All 1 engines are at work')")
+        other.wait("document.getElementById('notices').innerText.includes('The only engine is at work')")
         driver.close()
         driver.switch_to.window(first)
     finally:
