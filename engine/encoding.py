@@ -26,7 +26,7 @@ plane  1 where ... (0 elsewhere)
 
 That threat is looked for with a small number of placements (THREAT_NODES), so a long win goes unseen. That
 a net should know of wins by fours is an idea of KataGomo (https://github.com/hzyhhzy/KataGomo). What that is
-worth: training/record/zero10.md.
+worth: training/record/shapes.md.
 
 Version 1 had neither planes 14 and 15 nor 22, the others in the same order. Games hold moves, not planes,
 and weights for what a net does not know are 0, so games and nets of version 1 can be used on.

@@ -44,46 +44,46 @@ class SearchParams:
 
     c_puct: float = 1.1
     """Weight of exploration at few visits (tuned: 0.6 -43 Elo [-89, +4], 2 -29 [-74, +20], flat between,
-    5,726 games, training/record/choice.md)."""
+    5,726 games, training/record/search.md)."""
     c_puct_log: float = 0.45
     """Its growth with the logarithm of visits (default of KataGo's family; tuned: nothing within 0 to 1 in
-    19,112 games of at most 1,200 simulations, training/record/choice.md)."""
+    19,112 games of at most 1,200 simulations, training/record/search.md)."""
     c_puct_base: float = 500.0
     """Visits where the growth sets in (default of KataGo's family)."""
     fpu_reduction: float = 0.2
     """How much worse than its node an unvisited move is taken to be (tuned: 0 -30 Elo [-59, +6], 0.6 -88
-    [-144, -38], 5,726 games, training/record/choice.md)."""
+    [-144, -38], 5,726 games, training/record/search.md)."""
     fpu_reduction_root: float = 0.1
     """The same at the root, where width matters more (tuned: 0.2 -7 Elo [-15, +1] in 2,000 games; nothing
-    seen within -0.1 to 0.6 in a survey of 9,726, training/record/choice.md)."""
+    seen within -0.1 to 0.6 in a survey of 9,726, training/record/search.md)."""
     policy_temperature: float = 1.6
     """Divides the net's logits; above 1 flattens the priors (tuned: with `rival_visits` and `value_spread`
     +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, +23 [+7, +40] in 1,000 at equal time,
-    training/record/choice.md)."""
+    training/record/search.md)."""
     minimax_share: float = 0.2
     """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
-    (tuned: +47 Elo [0, +95] over 0 in 200 games, and 0.4 no better, training/RUNS.md)."""
+    (tuned: +47 Elo [0, +95] over 0 in 200 games, 0.4 no better, training/record/search.md)."""
     edge_cap: int = 32
     """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
     memory)"""
     transpositions: bool = True
     """Whether positions reached by moves in another order share a node (tuned: +26 Elo [-16, +69] in 120
-    games, training/RUNS.md)."""
+    games, training/record/search.md)."""
     leaf_vcf_nodes: int = 60
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
-    numbers.md, +100 Elo for 60 over 0, nothing for 300 over 60)."""
+    +100 Elo for 60 over 0, nothing for 300 over 60)."""
     leaf_defences: bool = True
     """Whether a new leaf whose opponent threatens to win by fours keeps only the moves that may stop him
-    (tuned: +19 Elo [+4, +33] over False in 1,000 games, training/record/zero10.md; +10 [-4, +24] in 1,000 at
-    equal time, training/record/choice.md)."""
+    (tuned: +19 Elo [+4, +33] over False in 1,000 games, training/record/solver.md; +10 [-4, +24] in 1,000 at
+    equal time, training/record/solver.md)."""
     tree_vct_visits: int = 8
     """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
-    (tuned: -47 Elo with 2 and dearer calls, training/RUNS.md)."""
+    (tuned: -47 Elo with 2 and dearer calls, training/record/solver.md)."""
     tree_vct_nodes: int = 8
     """Its budget for each of these visits, in placements. Whenever the visits are four times as many it is
     asked again, with twice the budget; 0: a tree without such calls (tuned: with `root_solver_nodes` +12
-    Elo [+3, +21] over 14 and 15 in 2,000 games at equal time, training/record/choice.md)."""
+    Elo [+3, +21] over 14 and 15 in 2,000 games at equal time, training/record/solver.md)."""
     max_tree_vct_nodes: int = 100_000
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = 8
@@ -93,10 +93,10 @@ class SearchParams:
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     choice_minimax_share: float = 0.6
     """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
-    (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/choice.md)."""
+    (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/search.md)."""
     rival_visits: float = 0.15
     """Share of the most visited move's visits that a better one must have (tuned: with `policy_temperature`;
-    0.5 -32 Elo [-61, -8] in 6,000 games, training/record/choice.md)."""
+    0.5 -32 Elo [-61, -8] in 6,000 games, training/record/search.md)."""
     value_spread: float = 1.0
     """Standard deviation of single evaluations, for that comparison (tuned: with `policy_temperature`; alone
     nothing seen within 0 to 1.8 in 19,112 games)."""

@@ -40,7 +40,7 @@ from training.net.network import Network
 Planes = npt.NDArray[np.float32]
 
 MARGIN = 3
-"""Cells around the stones that the kernel judges one by one (tuned: training/RUNS.md)."""
+"""Cells around the stones that the kernel judges one by one (tuned: training/record/shapes.md)."""
 
 
 class ExportError(RuntimeError):
