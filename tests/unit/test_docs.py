@@ -3,6 +3,7 @@
 `test_docs_commands.py` has the commands with their arguments.
 """
 
+import doctest
 import importlib
 import importlib.util
 import re
@@ -15,7 +16,7 @@ from engine.__main__ import COMMANDS
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "training/RUNS.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "training" / "record").glob("*.md")),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -66,6 +67,13 @@ def test_make_targets_exist(page):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     assert {TARGET.search(text)[1] for text in named} <= targets
+
+
+def test_python_examples_run():
+    examples = [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")]
+    assert ROOT / "docs" / "algorithm.md" in examples
+    for page in examples:
+        assert doctest.testfile(str(page), module_relative=False, encoding="utf-8").failed == 0
 
 
 def test_every_developer_command_is_in_the_readme():

@@ -30,7 +30,7 @@ from training import selfplay
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "training/RUNS.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "training" / "record").glob("*.md")),
 ]
 THIRD_PARTY = {"pip", "pytest"}
