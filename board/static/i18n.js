@@ -1,7 +1,8 @@
 // The texts of the page in the language of the reader: lang/*.json, chosen by the browser or by hand.
 
 export const LANGUAGES = {
-  en: "English",
+  en: "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文", ja: "日本語", ko: "한국어", vi: "Tiếng Việt",
+  ru: "Русский", cs: "Čeština",
 };
 const DEFAULT = "en";
 const SIDES = ["black", "white"];
