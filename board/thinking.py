@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think, answer
 from board.position import game_of
@@ -13,7 +14,7 @@ from engine.gamefile import GameRecord
 from engine.levels import STRONGEST
 from engine.play.engines import Engines
 from engine.review import ReviewedMove, review, worst
-from engine.rules._board import Board
+from engine.rules._board import EMPTY, Board
 from engine.search.result import MoveStats, SearchResult
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
@@ -28,6 +29,8 @@ THREAT_NODES = 40_000
 THREAT_LOOK_S, THREAT_PAUSE_S = 0.04, 4.0
 """Longest look, and how often a deeper one follows while nothing is found (derived: 1 % of the time)."""
 THREAT_LOOKS = 4
+LINE_NODES, LINE_S = 400_000, 0.3
+"""Placements of each kind and time to find how a proven win goes on behind the line that the search knows."""
 SOLVER_TABLE_LOG2 = 16
 
 Say = Callable[[str], None]
@@ -103,18 +106,19 @@ class Thinking:
         engine.info_interval_s = INFO_S
         began_s = engine.clock.now_s()
         threat = _Threat(self._solver, game.board, engine, stop)
+        line = _Line(self._solver, game.board, engine, stop)
         if threat.look():
             self._say(threat.text(request.id))
 
         def show(result: SearchResult) -> None:
-            self._say(_analysis(request.id, game.board, result, request.lines))
+            self._say(_analysis(request.id, game.board, line.of(result), request.lines))
             if threat.due() and threat.look():
                 self._say(threat.text(request.id))
 
         limits = SearchLimits(turn_ms=request.limit_ms)
         result = engine.nbest(request.lines, limits, began_s, show, stop)
         if not stop.is_set():
-            self._say(_analysis(request.id, game.board, result, request.lines, done=True))
+            self._say(_analysis(request.id, game.board, line.of(result), request.lines, done=True))
 
     def _review(self, request: Review, stop: threading.Event) -> None:
         moves = request.game
@@ -178,6 +182,43 @@ class _Threat:
 
     def text(self, id: int) -> str:
         return answer("threat", id, **(self._found or {}))
+
+
+class _Line:
+    """The line of a proven win to its five; of a win against it a search may know the beginning alone."""
+
+    def __init__(self, solver: Solver, board: Board, engine: Engine, stop: threading.Event) -> None:
+        self._solver, self._board, self._now_s, self._stop = solver, board, engine.clock.now_s, stop
+        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def of(self, result: SearchResult) -> SearchResult:
+        """Return the result with its line made as long as the solver can."""
+        if result.proven not in ("win", "loss") or len(result.pv) >= (result.distance or 0):
+            return result
+        pv = tuple(result.pv)
+        if pv not in self._known:
+            self._known[pv] = pv + self._rest(pv, result.proven == "win")
+        pv = self._known[pv]
+        moves = tuple(replace(m, pv=pv) if m.point == pv[0] else m for m in result.candidates)
+        return replace(result, pv=pv, candidates=moves)
+
+    def _rest(self, pv: tuple[int, ...], own: bool) -> tuple[int, ...]:
+        board = self._board.copy()
+        winner = board.to_move if own else 1 - board.to_move
+        for point in pv:
+            board.place(point)
+        if board.winner != EMPTY or board.to_move != winner:
+            return ()
+        until_s = self._now_s() + LINE_S
+
+        def late() -> bool:
+            return self._stop.is_set() or self._now_s() > until_s
+
+        for kind in ("vcf", "vct"):
+            solution = self._solver.solve(board, kind, winner, LINE_NODES, late)
+            if solution.verdict is Verdict.WIN:
+                return tuple(solution.pv)
+        return ()
 
 
 def _analysis(

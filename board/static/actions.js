@@ -3,8 +3,10 @@
 import { $ } from "./dom.js";
 import { foul, side, t } from "./i18n.js";
 import { pointName } from "./names.js";
-import { notice } from "./notices.js";
+import { closeNotices, notice } from "./notices.js";
 import { SHOWS } from "./overlay.js";
+
+const ZOOM_STEP = 1.3;
 
 export class Actions {
   constructor(app) {
@@ -59,7 +61,7 @@ export class Actions {
     if (colour !== chooser) table.exchange();
     table.opening = false;
     game.opening = game.current.ply;
-    game.names = [0, 1].map((side) => table.recordName(side));
+    game.names = [0, 1].map((side) => table.nameNow(game, side));
     table.turn(game.current);
     const person = table.seats[colour] === "person";
     notice(person ? t(`opening.you_took.${side(colour)}`) : t(`opening.engine_took.${side(colour)}`), { key: "opening" });
@@ -123,14 +125,13 @@ export class Actions {
     if (game.current.facts?.over || game.ended) return notice(t("move.game_over"), { key: "move" });
     app.review.stop();
     if (table.watching && !table.paused && !game.current.children.length) {
-      table.paused = true;
+      table.pause(game);
     } else if (table.watching) {
       this.last(false);
-      table.paused = false;
+      table.goOn();
     } else {
       table.forced = game.current;
     }
-    table.turn(game.current);
     app.changed();
   }
 
@@ -200,6 +201,16 @@ export class Actions {
     this.go(this.app.game.current);
   }
 
+  // Escape: stops aiming; else closes the messages.
+  escape() {
+    const { app } = this;
+    app.stopShow();
+    const aiming = app.view.gestures.cancel() || app.aimed !== null;
+    app.aimed = null;
+    app.drawAim(null, false);
+    if (!aiming) closeNotices();
+  }
+
   // --- looks ------------------------------------------------------------------------------------------------
 
   analyse() {
@@ -218,6 +229,18 @@ export class Actions {
   numbers() {
     this.app.settings.numbers = !this.app.settings.numbers;
     this.app.changed();
+  }
+
+  larger() {
+    this.app.view.zoomAtMiddle(ZOOM_STEP);
+  }
+
+  smaller() {
+    this.app.view.zoomAtMiddle(1 / ZOOM_STEP);
+  }
+
+  whole() {
+    this.app.view.setBox(0, 0, 1);
   }
 
   theme() {

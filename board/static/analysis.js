@@ -45,7 +45,7 @@ export class Analysis {
 
   draw(game, running) {
     const { found, threat } = this.at(game.current);
-    this.drawBar(found, game.current);
+    this.drawBar(found, game);
     $("analysis-numbers").textContent = found
       ? t("analysis.numbers", {
         n: found.visits, simulations: found.visits.toLocaleString(language()), speed: short(found.speed),
@@ -57,11 +57,14 @@ export class Analysis {
     $("analysis-empty").hidden = Boolean(found) || running;
   }
 
-  drawBar(found, node) {
-    const facts = node.facts;
-    let [black, draw, white] = found ? found.wdl : [0.5, 0, 0.5];
-    const known = Boolean(found) || Boolean(facts?.over);
-    if (facts?.over) [black, draw, white] = [0, 1, 2].map((who) => Number((who === 1 ? 2 : who === 2 ? 1 : 0) === facts.winner));
+  // A running analysis knows draws; of a position that was judged before only black's expected score is left.
+  drawBar(found, game) {
+    const node = game.current;
+    const { facts, score } = node;
+    const winner = facts?.over ? facts.winner : game.ended && !node.children.length ? game.ended.winner : null;
+    let [black, draw, white] = found?.wdl ?? (score === null ? [0.5, 0, 0.5] : [score, 0, 1 - score]);
+    const known = Boolean(found) || score !== null || winner !== null;
+    if (winner !== null) [black, draw, white] = [0, 2, 1].map((who) => Number(who === winner));
     $("bar").classList.toggle("unknown", !known);
     $("bar-black").style.flexGrow = black;
     $("bar-draw").style.flexGrow = draw;
@@ -69,7 +72,8 @@ export class Analysis {
     $("bar-black").textContent = known && black >= 0.08 ? percentSign(black) : "";
     $("bar-white").textContent = known && white >= 0.08 ? percentSign(white) : "";
     const values = { black: percentSign(black), draw: percentSign(draw), white: percentSign(white) };
-    const say = known ? t("analysis.chances", values) : t("analysis.unknown");
+    const full = Boolean(found) || winner !== null;
+    const say = full ? t("analysis.chances", values) : known ? t("analysis.scores", values) : t("analysis.unknown");
     $("bar").setAttribute("aria-label", say);
     $("bar").title = say;
   }
@@ -83,8 +87,8 @@ export class Analysis {
       parts.push(
         h(
           "p", { class: "proof", title: t("analysis.proven_title") }, h("strong", {}, text),
-          found.pv.length > 1 && this.button(t("analysis.show"), t("analysis.show_title"), () => this.on.playThrough(found.pv)),
-          found.pv.length > 1 && this.button(t("analysis.keep"), t("analysis.keep_title"), () => this.on.addLine(found.pv)),
+          found.pv.length > 0 && this.button(t("analysis.show"), t("analysis.show_title"), () => this.on.playThrough(found.pv)),
+          found.pv.length > 0 && this.button(t("analysis.keep"), t("analysis.keep_title"), () => this.on.addLine(found.pv)),
         ),
       );
     }
@@ -116,7 +120,7 @@ export class Analysis {
       if (!move) continue;
       row.name.textContent = pointName(move.point, game.width);
       row.score.textContent = this.scoreText(move, found.to_move);
-      row.score.style.color = `hsl(${hue(best - move.score)} var(--score))`;
+      row.score.style.color = `hsl(${hue(move, best, found.to_move)} var(--score))`;
       row.visits.textContent = short(move.visits);
       row.line.textContent = lineName(move.pv.slice(1), game.width, 14);
     }

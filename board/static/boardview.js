@@ -1,28 +1,25 @@
 // The board as a drawing: grid, stones, marks. Knows points and colours, nothing of games.
 
 import { svg } from "./dom.js";
+import { Gestures } from "./gestures.js";
 import { foul, t } from "./i18n.js";
 
 export const CELL = 40;
+const MAX_ZOOM = 5;
 const EDGE = 40; // room for coordinates
 const MARGIN = 26; // from the outer lines to the edge on the other sides
 let serial = 0;
 
 export class BoardView {
-  // on: {point(point), hover(point or null)}
+  // on: {zoomed(whether), and what gestures call}
   constructor(host, on) {
     this.host = host;
     this.on = on;
     this.id = `board${serial++}`;
-    this.aim = null;
     this.svg = svg("svg", { class: "board", role: "img", "data-t-aria-label": "board.label" });
     host.append(this.svg);
     this.layers = {};
-    this.svg.addEventListener("pointerdown", (event) => this.press(event));
-    this.svg.addEventListener("pointermove", (event) => this.moveTo(event));
-    this.svg.addEventListener("pointerup", (event) => this.release(event));
-    this.svg.addEventListener("pointerleave", () => this.leave());
-    this.svg.addEventListener("pointercancel", () => this.leave());
+    this.gestures = new Gestures(this, on);
   }
 
   setSize(width, height) {
@@ -31,7 +28,8 @@ export class BoardView {
     this.height = height;
     this.w = EDGE + (width - 1) * CELL + MARGIN;
     this.h = EDGE + (height - 1) * CELL + MARGIN;
-    this.svg.setAttribute("viewBox", `0 0 ${this.w} ${this.h}`);
+    this.svg.dataset.whole = `0 0 ${this.w} ${this.h}`;
+    this.setBox(0, 0, 1);
     this.host.dataset.ratio = `${this.w / this.h}`;
     const names = ["heat", "stones", "forbidden", "marks", "chances", "ghosts", "cursor"];
     this.layers = Object.fromEntries(names.map((name) => [name, svg("g", { class: name })]));
@@ -116,6 +114,13 @@ export class BoardView {
   // scene: {points, numbers, last, five, forbidden: {point: reason}, mark: text beside the last stone}
   draw(scene) {
     const { stones, marks, forbidden } = this.layers;
+    const position = scene.points.join();
+    if (position !== this.position) {
+      this.position = position;
+      this.gestures.cancel();
+      this.showAim(null);
+      if (scene.points.length) this.reveal(scene.points[scene.points.length - 1]);
+    }
     const five = new Set(scene.five ?? []);
     stones.replaceChildren(
       ...scene.points.map((point, i) => this.stone(point, i % 2, five.has(point) ? " five" : "")),
@@ -175,50 +180,52 @@ export class BoardView {
     this.layers.cursor.replaceChildren(...parts);
   }
 
-  pointAt(event) {
-    const box = this.svg.getBoundingClientRect();
-    const column = Math.round((((event.clientX - box.left) / box.width) * this.w - EDGE) / CELL);
-    const row = Math.round((((event.clientY - box.top) / box.height) * this.h - EDGE) / CELL);
+  // --- what is seen of it -----------------------------------------------------------------------------------
+
+  // Shows the part from (x, y), `zoom` times as large as the whole.
+  setBox(x, y, zoom) {
+    const [w, h] = [this.w / zoom, this.h / zoom];
+    const inside = (at, size, whole) => Math.min(whole - size, Math.max(0, at));
+    this.box = { x: inside(x, w, this.w), y: inside(y, h, this.h), w, h, zoom };
+    this.svg.setAttribute("viewBox", `${this.box.x} ${this.box.y} ${w} ${h}`);
+    this.on.zoomed(zoom > 1);
+  }
+
+  get cellPx() {
+    return (this.svg.getBoundingClientRect().width / this.box.w) * CELL;
+  }
+
+  // A place on the screen in the drawing's units.
+  place(clientX, clientY) {
+    const { left, top, width, height } = this.svg.getBoundingClientRect();
+    const { box } = this;
+    return [box.x + ((clientX - left) / width) * box.w, box.y + ((clientY - top) / height) * box.h];
+  }
+
+  // Makes it larger by a factor and moves what is at `from` on the screen to `to`.
+  zoomBy(factor, from, to = from) {
+    const { left, top, width, height } = this.svg.getBoundingClientRect();
+    const [x, y] = this.place(...from);
+    const zoom = Math.min(MAX_ZOOM, Math.max(1, this.box.zoom * factor));
+    this.setBox(x - ((to[0] - left) / width) * (this.w / zoom), y - ((to[1] - top) / height) * (this.h / zoom), zoom);
+  }
+
+  zoomAtMiddle(factor) {
+    const { left, top, width, height } = this.svg.getBoundingClientRect();
+    this.zoomBy(factor, [left + width / 2, top + height / 2]);
+  }
+
+  // Moves an enlarged board so far that a point is seen.
+  reveal(point) {
+    const { x, y, w, h, zoom } = this.box;
+    const near = (at, from, size) => Math.max(at + CELL - size, Math.min(at - CELL, from));
+    if (zoom > 1) this.setBox(near(this.x(point), x, w), near(this.y(point), y, h), zoom);
+  }
+
+  pointAt(clientX, clientY) {
+    const [x, y] = this.place(clientX, clientY);
+    const [column, row] = [Math.round((x - EDGE) / CELL), Math.round((y - EDGE) / CELL)];
     const inside = column >= 0 && row >= 0 && column < this.width && row < this.height;
     return inside ? row * this.width + column : null;
-  }
-
-  // A mouse plays where it is pressed; a finger aims while it is down and plays where it leaves the glass.
-  press(event) {
-    if (event.button !== 0) return;
-    if (event.pointerType === "touch") {
-      event.preventDefault();
-      this.svg.setPointerCapture(event.pointerId);
-      this.aim = this.pointAt(event);
-      this.on.aim(this.aim);
-      return;
-    }
-    const point = this.pointAt(event);
-    if (point !== null) this.on.point(point);
-  }
-
-  moveTo(event) {
-    const point = this.pointAt(event);
-    if (event.pointerType === "touch") {
-      if (this.aim === null && !this.svg.hasPointerCapture(event.pointerId)) return;
-      this.aim = point;
-      this.on.aim(point);
-    } else {
-      this.on.hover(point);
-    }
-  }
-
-  release(event) {
-    if (event.pointerType !== "touch") return;
-    const point = this.pointAt(event);
-    this.aim = null;
-    this.on.aim(null);
-    if (point !== null) this.on.point(point);
-  }
-
-  leave() {
-    this.aim = null;
-    this.on.hover(null);
-    this.on.aim(null);
   }
 }

@@ -3,6 +3,7 @@
 import { askNewGame, levelName, prepareDialogs, show } from "./dialogs.js";
 import { $, h } from "./dom.js";
 import { prepareFiles } from "./files.js";
+import { watchFocus } from "./focus.js";
 import { LANGUAGES, language, t } from "./i18n.js";
 import { listen } from "./keys.js";
 import { RULES } from "./names.js";
@@ -43,6 +44,7 @@ export function connectControls(app) {
   });
   addEventListener("pageshow", (event) => { if (event.persisted) app.link.connect(); });
   listen(actions);
+  watchFocus();
 }
 
 // Shows the state of the game in every control.

@@ -22,7 +22,7 @@ export class Curve {
     const last = Math.max(1, this.line.length - 1);
     const x = (i) => PAD + ((WIDTH - 2 * PAD) * i) / last;
     const y = (score) => PAD + (HEIGHT - 2 * PAD) * (1 - score);
-    const known = this.line.map((node, i) => [i, score(node)]).filter(([, value]) => value !== null);
+    const known = this.line.map((node, i) => [i, node.score]).filter(([, value]) => value !== null);
     $("curve").hidden = known.length < 2;
     const here = this.line.indexOf(game.current);
     const d = known.map(([i, value], n) => `${n ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join("");
@@ -56,11 +56,4 @@ export class Curve {
     const node = this.line[Math.min(this.line.length - 1, Math.max(0, i))];
     if (node) this.on.go(node);
   }
-}
-
-// Black's expected score at a node, null where nobody has looked.
-function score(node) {
-  if (node.judged) return node.judged.after;
-  if (node.facts?.over) return node.facts.winner === 2 ? 0.5 : 1 - node.facts.winner;
-  return node.chances;
 }

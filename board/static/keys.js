@@ -1,6 +1,7 @@
 // The keyboard: which key does what.
 
 import { $, h } from "./dom.js";
+import { toBoard } from "./focus.js";
 
 // actions: name -> function; the names are those of the table below. The last of a row is the key of its text.
 const KEYS = [
@@ -13,7 +14,9 @@ const KEYS = [
   ["H", ["h", "hint"], "key.hint"],
   ["U", ["u", "undo"], "key.undo"],
   ["N", ["n", "numbers"], "key.numbers"],
+  ["+  −  0", ["+", "larger"], ["-", "smaller"], ["0", "whole"], "key.zoom"],
   ["Shift ← ↑ → ↓", "key.aim"],
+  ["Esc", "key.escape"],
   ["?", ["?", "help"], "key.help"],
 ];
 
@@ -24,6 +27,11 @@ export function listen(actions) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const { target } = event;
+    if (event.key === "Escape") {
+      if (target.matches?.("input, textarea")) toBoard();
+      actions.escape();
+      return;
+    }
     if (target.matches?.("input:not([type=checkbox]), textarea, select")) return;
     if (event.shiftKey && STEPS[event.key]) {
       event.preventDefault();

@@ -24,7 +24,7 @@ const STEP_MS = 650; // between the stones of a line that is played through
 
 class App {
   constructor() {
-    this.settings = { show: "chances", analyse: false, numbers: false, reviewMs: 400, ...store.settings() };
+    this.settings = { show: "chances", analyse: false, numbers: false, reviewMs: 400, confirm: "small", ...store.settings() };
     this.hint = this.hovered = this.ghosts = this.aimed = null;
     this.actions = new Actions(this);
     const { actions } = this;
@@ -32,7 +32,11 @@ class App {
       point: (point) => actions.point(point),
       hover: (point) => this.drawHover(point),
       aim: (point) => this.drawAim(point, true),
+      free: (point) => this.isFree(point),
+      armed: () => notice(t("move.tap_again"), { key: "armed" }),
+      zoomed: (zoomed) => { $("do-whole").hidden = !zoomed; },
     });
+    $("do-whole").addEventListener("click", () => this.view.setBox(0, 0, 1));
     this.overlay = new Overlay(this.view);
     this.players = new Players();
     this.analysis = new Analysis({
@@ -101,6 +105,7 @@ class App {
   }
 
   newGame({ width, height, rule, seats, level, time, swap2 }) {
+    clearNotice("last");
     const game = new Game({ width, height, rule });
     this.replaceGame(game, { seats, levels: [level, level], time, opening: swap2 });
     game.names = [0, 1].map((colour) => this.table.recordName(colour));
@@ -109,9 +114,13 @@ class App {
 
   offerLast() {
     const last = store.lastGame();
-    if (!last) return;
+    if (!last || last.at === this.settings.declined) return;
     const run = () => this.restore(last);
-    notice(t("game.last_visit"), { key: "last", action: { text: t("game.last_visit_go_on"), run }, stays: true });
+    const closed = () => {
+      this.settings.declined = last.at;
+      store.keepSettings(this.settings);
+    };
+    notice(t("game.last_visit"), { key: "last", action: { text: t("game.last_visit_go_on"), run }, stays: true, closed });
   }
 
   keep() {
@@ -192,9 +201,9 @@ class App {
   failed(message) {
     this.review.stop();
     this.table.forced = null;
-    const again = { text: t("engine.again"), run: () => { this.engine.forget(); this.table.paused = false; this.changed(); } };
+    const again = { text: t("engine.again"), run: () => { this.engine.forget(); this.table.goOn(); this.changed(); } };
     this.engine.forget();
-    this.table.paused = true;
+    this.table.pause(this.game);
     notice(serverText(message) ?? t("engine.no_answer"), { key: "engine", bad: true, action: again, stays: true });
     this.draw();
   }
@@ -237,6 +246,7 @@ class App {
     const { game, table, settings } = this;
     const node = game.current;
     this.view.setSize(game.width, game.height);
+    this.view.gestures.confirm = settings.confirm;
     document.documentElement.style.setProperty("--ratio", $("board").dataset.ratio);
     this.view.draw({
       points: game.path(), numbers: settings.numbers, five: node.facts?.five,
@@ -282,11 +292,16 @@ class App {
     });
   }
 
-  drawHover(point) {
+  // Whether a person may put a stone there.
+  isFree(point) {
     const { facts } = this.game.current;
     const free = point !== null && !this.game.taken.has(point) && facts && !facts.over && !facts.forbidden[point];
+    return Boolean(free) && !this.game.ended && !this.table.isDue(this.game);
+  }
+
+  drawHover(point) {
     this.aimed = null;
-    this.view.showAim(free && !this.table.isDue(this.game) ? point : null, this.game.current.ply % 2);
+    if (this.view.gestures.armed === null) this.view.showAim(this.isFree(point) ? point : null, this.game.current.ply % 2);
     const move = this.settings.analyse && point !== null && this.analysis.at(this.game.current).found?.moves.find((m) => m.point === point);
     if ((move || null) !== this.hovered && !this.hovered?.from) {
       this.hovered = move || null;
@@ -296,6 +311,7 @@ class App {
 
   drawAim(point, cross) {
     this.view.showAim(point, this.game.current.ply % 2, cross);
+    if (point !== null && point === this.aimed) this.view.reveal(point);
   }
 
   drawStatus() {
@@ -327,7 +343,7 @@ class App {
     this.players.tick(this.table, this.game);
     const ended = this.table.time && !this.game.ended && this.table.flagged(this.game);
     if (ended) {
-      this.game.ended = ended;
+      this.table.end(this.game, ended);
       this.changed();
     }
   }
@@ -363,8 +379,9 @@ class App {
   }
 
   seated() {
+    this.table.settle(this.game);
     this.table.paused = false;
-    this.game.names = [0, 1].map((colour) => this.table.recordName(colour));
+    this.game.names = [0, 1].map((colour) => this.table.nameNow(this.game, colour));
     this.changed();
   }
 }

@@ -32,6 +32,7 @@ export function short(number) {
 // Milliseconds as 4:05, below ten seconds as 0:07.3
 export function clock(ms) {
   const left = Math.max(0, ms);
+  if (left === 0) return "0:00";
   const seconds = left < 10_000 ? Math.ceil(left / 100) / 10 : Math.ceil(left / 1000);
   const minutes = Math.floor(seconds / 60);
   const rest = seconds - 60 * minutes;

@@ -1,4 +1,4 @@
-// Messages at the edge of the page: what went wrong and what to do.
+// Messages above the cards: what went wrong and what to do.
 
 import { $, h } from "./dom.js";
 import { t } from "./i18n.js";
@@ -7,18 +7,26 @@ const STAYS_MS = 7000;
 const shown = new Map();
 
 // key: a newer notice with the same key takes its place. action: {text, run}. stays: until it is cleared.
-export function notice(text, { key = text, bad = false, action = null, stays = false } = {}) {
+// closed: called when a person closes it.
+export function notice(text, { key = text, bad = false, action = null, stays = false, closed = null } = {}) {
   clearNotice(key);
-  const close = () => clearNotice(key);
+  const close = () => {
+    clearNotice(key);
+    closed?.();
+  };
   const box = h(
     "div",
     { class: `notice${bad ? " bad" : ""}`, role: bad ? "alert" : "status" },
     h("span", {}, text),
-    action && h("button", { type: "button", class: "link", onclick: () => { close(); action.run(); } }, action.text),
+    action && h("button", { type: "button", class: "link", onclick: () => { clearNotice(key); action.run(); } }, action.text),
     h("button", { type: "button", class: "close", "aria-label": t("notice.close"), onclick: close }, "×"),
   );
   $("notices").append(box);
-  shown.set(key, { box, timer: stays ? 0 : setTimeout(close, STAYS_MS) });
+  shown.set(key, { box, close, timer: stays ? 0 : setTimeout(() => clearNotice(key), STAYS_MS) });
+}
+
+export function closeNotices() {
+  for (const { close } of [...shown.values()]) close();
 }
 
 export function clearNotice(key) {

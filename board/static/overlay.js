@@ -5,11 +5,16 @@ import { percent, short } from "./names.js";
 
 export const SHOWS = ["chances", "visits", "heat", "off"];
 const FEW = 12; // more defences than this tell nothing
+const [GREEN, RED] = [152, 7];
 const MUCH = 0.25; // a move that gives away so much is as red as it gets
 
-// From green for the best to red for what gives much away.
-export function hue(loss) {
-  return Math.round(152 - 145 * Math.min(1, Math.max(0, loss) / MUCH));
+// From green for a good move to red for a bad one, as a hue: by what is proven; else by how much the move gives away
+// against the best one, and by how near it is to lost.
+export function hue(move, best, toMove) {
+  let bad = Math.max((best - move.score) / MUCH, 1 - 2 * move.score);
+  if (move.proven === 2) bad = 0.5;
+  else if (move.proven !== null) bad = move.proven === toMove ? 0 : 1;
+  return Math.round(GREEN - (GREEN - RED) * Math.min(1, Math.max(0, bad)));
 }
 
 export class Overlay {
@@ -55,7 +60,7 @@ export class Overlay {
       return svg(
         "g",
         { class: `disc${i === 0 ? " best" : ""}`, "data-point": move.point, opacity: i === 0 ? 1 : 0.55 + 0.45 * Math.sqrt(share) },
-        svg("circle", { cx, cy, r: 17.5, fill: `hsl(${hue(best - move.score)} 58% 40%)` }),
+        svg("circle", { cx, cy, r: 17.5, fill: `hsl(${hue(move, best, this.toMove)} 58% 40%)` }),
         svg("text", { class: "value", x: cx, y: below ? cy - 4 : cy + 0.5, "font-size": text.length > 3 ? 12 : 15 }, text),
         below && svg("text", { class: "visits", x: cx, y: cy + 9.5, "font-size": 9.5 }, below),
       );
@@ -69,7 +74,7 @@ export class Overlay {
     return moves.map((move) =>
       svg("rect", {
         x: this.view.x(move.point) - 20, y: this.view.y(move.point) - 20, width: 40, height: 40, rx: 6,
-        fill: `hsl(${hue(best - move.score)} 70% 42%)`, opacity: 0.12 + 0.7 * Math.sqrt(move.visits / most),
+        fill: `hsl(${hue(move, best, this.toMove)} 70% 42%)`, opacity: 0.12 + 0.7 * Math.sqrt(move.visits / most),
       }),
     );
   }

@@ -1,38 +1,45 @@
 // The board as a picture of its own: SVG, or PNG made from it.
 
-const KEPT = ["fill", "stroke", "stroke-width", "stroke-linecap", "opacity", "fill-opacity", "stroke-opacity",
-  "font-size", "font-family", "font-weight", "text-anchor", "dominant-baseline"];
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray", "opacity",
+  "fill-opacity", "stroke-opacity", "visibility", "font-size", "font-family", "font-weight", "text-anchor", "dominant-baseline"];
 const PNG_WIDTH = 1200;
 
 // Returns SVG text that needs no style sheet.
 export function svgText(board) {
   const copy = board.cloneNode(true);
   const sources = board.querySelectorAll("*");
+  const cursor = copy.querySelector("g.cursor"); // where somebody aims is no part of the position
   for (const [i, element] of copy.querySelectorAll("*").entries()) {
     const style = getComputedStyle(sources[i]);
     for (const name of KEPT) {
       const value = style.getPropertyValue(name);
       const inherited = name.startsWith("font") || name === "text-anchor" || name === "dominant-baseline";
       if (value && !(inherited && element.tagName !== "text")) {
-        if (!(element.tagName === "stop" || element.tagName === "radialGradient")) element.setAttribute(name, value);
+        if (!(element.tagName === "stop" || element.tagName === "radialGradient")) element.setAttribute(name, local(value));
       }
     }
     element.removeAttribute("class");
     element.removeAttribute("data-point");
   }
-  copy.querySelector("g.cursor")?.remove();
-  const [, , width, height] = board.getAttribute("viewBox").split(" ");
+  cursor?.remove();
+  const [, , width, height] = board.dataset.whole.split(" "); // also of an enlarged board
+  copy.setAttribute("viewBox", board.dataset.whole);
+  copy.removeAttribute("data-whole");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   copy.removeAttribute("class");
   copy.removeAttribute("role");
-  const text = new XMLSerializer().serializeToString(copy);
-  return text.replace(/url\("?[^"#)]*#/g, "url(#").replace(/url\(#([^")]*)"?\)/g, "url(#$1)");
+  return new XMLSerializer().serializeToString(copy);
+}
+
+// A computed reference to a gradient, url("#name") or with the page's address, as the picture's own: url(#name).
+function local(value) {
+  return value.replace(/url\((["']?)[^"'#)]*#([^"')]*)\1\)/g, "url(#$2)");
 }
 
 export async function pngBlob(board) {
-  const [, , width, height] = board.getAttribute("viewBox").split(" ").map(Number);
+  const [, , width, height] = board.dataset.whole.split(" ").map(Number);
   const url = URL.createObjectURL(new Blob([svgText(board)], { type: "image/svg+xml" }));
   try {
     const image = new Image();

@@ -29,13 +29,14 @@ export class Players {
     const over = facts?.over || game.ended;
     const winner = game.ended ? game.ended.winner : facts?.over ? facts.winner : null;
     for (const [colour, card] of this.cards.entries()) {
-      const person = table.seats[colour] === "person";
-      const two = person && table.seats[1 - colour] === "person";
-      card.who.textContent = two ? colourName(colour) : table.name(colour);
-      const sub = two ? t("seat.person") : colourName(colour);
+      const two = !table.seats.includes("engine");
+      card.who.textContent = card.who.title = table.shownName(game, colour);
+      const sub = two && card.who.textContent === colourName(colour) ? t("seat.person") : colourName(colour);
       card.sub.textContent = winner === colour ? t("players.won", { name: sub }) : sub;
       const turn = facts && !over && table.toAct(facts) === colour;
       card.box.classList.toggle("turn", Boolean(turn));
+      if (turn) card.box.setAttribute("aria-current", "true");
+      else card.box.removeAttribute("aria-current");
       card.box.classList.toggle("won", winner === colour);
       card.box.classList.toggle("thinking", Boolean(turn && thinking));
     }

@@ -38,7 +38,7 @@ export const store = {
     clearTimeout(timer);
     const value = state();
     const kept = write(sessionStorage, GAME, value);
-    if (value.game.nodes.length > 1) write(localStorage, LAST, value);
+    if (value.game.nodes.length > 1) write(localStorage, LAST, { ...value, at: Date.now() });
     if (!kept) failed?.();
   },
 

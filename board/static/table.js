@@ -5,6 +5,11 @@ import { pointName } from "./names.js";
 
 const FORCED_MS = 350; // at least so long between two moves of the engine against itself
 
+// Whether a name says more than that somebody sits there.
+function isOwnName(name) {
+  return !["", "black", "white", "human"].includes(name.trim().toLowerCase());
+}
+
 export class Table {
   constructor(kept = {}) {
     this.seats = kept.seats ?? ["person", "engine"];
@@ -29,6 +34,20 @@ export class Table {
 
   recordName(colour) {
     return this.seats[colour] === "person" ? "human" : `Tengen level ${this.levels[colour]}`;
+  }
+
+  // What a player is called on the page: by the game's record where that has a name of its own.
+  shownName(game, colour) {
+    const [own, twoPersons] = [isOwnName(game.names[colour]), !this.seats.includes("engine")];
+    if (this.seats[colour] === "person" && own) return game.names[colour];
+    return this.seats[colour] === "person" && twoPersons ? colourName(colour) : this.name(colour);
+  }
+
+  // What the record calls a player from now on: a person keeps a name that the record has already.
+  nameNow(game, colour) {
+    const kept = game.names[colour];
+    const keeps = this.seats[colour] === "person" && isOwnName(kept) && !/^Tengen level \d+$/.test(kept);
+    return keeps ? kept : this.recordName(colour);
   }
 
   get watching() {
@@ -77,6 +96,30 @@ export class Table {
   turn(node) {
     this.since = performance.now();
     if (this.time) this.left = node.clocks ? [...node.clocks] : [this.time.mainMs, this.time.mainMs];
+  }
+
+  // Takes what the running clock has used off it, for good; it runs on from now.
+  settle(game) {
+    if (!this.time) return;
+    this.left = this.lefts(game).map((ms) => Math.max(0, ms));
+    if (game.current.ply > 0) game.current.clocks = [...this.left];
+    this.since = performance.now();
+  }
+
+  pause(game) {
+    this.settle(game);
+    this.paused = true;
+  }
+
+  goOn() {
+    this.since = performance.now();
+    this.paused = false;
+  }
+
+  // Ends the game off the board; the clocks stay as they are now.
+  end(game, ended) {
+    this.settle(game);
+    game.ended = ended;
   }
 
   // Whose clock runs: none before the first stone, after the end, or away from the end of the line.

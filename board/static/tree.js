@@ -17,6 +17,13 @@ class Node {
   get colour() {
     return (this.ply - 1) % 2;
   }
+
+  // Black's expected score here, null where nobody has looked.
+  get score() {
+    const next = this.children[0]?.judged;
+    if (this.facts?.over) return this.facts.winner === 2 ? 0.5 : 1 - this.facts.winner;
+    return this.judged?.after ?? this.chances ?? next?.before ?? null;
+  }
 }
 
 export class Game {

@@ -205,21 +205,6 @@ def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:
     assert page.stones == [112]
 
 
-def test_the_picture_of_a_position_needs_no_style_sheet(page: Page, downloads: Path) -> None:
-    page.new()
-    for move in ["h8", "i9"]:
-        page.place(move)
-    page.click("do-share")
-    page.click("save-svg")
-    text = saved(downloads, "svg")
-    assert text.startswith("<svg") and "class=" not in text and 'fill="rgb(227, 187, 124)"' in text
-    page.click("save-png")
-    until(lambda: any(downloads.glob("*.png")), "a .png file")
-    picture = next(downloads.glob("*.png"))
-    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
-    picture.unlink()
-
-
 def test_updates_a_second(thinking_page: Page) -> None:
     page = thinking_page
     enter(page, "h8 i9 g9")
@@ -235,3 +220,64 @@ def test_updates_a_second(thinking_page: Page) -> None:
     print(f"{rate:.1f} updates a second")
     assert rate > 1, "on any machine; the figure of an idle one is in docs/board.md"
     page.key("a")
+
+
+def test_a_proven_loss_is_red_and_its_line_is_shown_and_kept(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, "h8 a1 h9 c1 i10 e1 h10")
+    analyse(page)
+    page.wait("document.querySelector('#word .proof')?.textContent.startsWith('Black wins in')")
+    assert page.get("tengen.analysis.found.to_move") == 1
+    page.wait("tengen.analysis.found.done")
+    assert page.get("tengen.analysis.found.pv.length === tengen.analysis.found.distance")
+    lost = page.get("[...document.querySelectorAll('.disc circle')].map(e => e.getAttribute('fill'))")
+    assert lost and all(fill.startswith("hsl(7 ") for fill in lost)
+    page.js("document.querySelectorAll('#word .proof button')[0].click()")
+    page.wait("document.querySelectorAll('.ghost').length >= 3")
+    page.js("document.querySelectorAll('#word .proof button')[1].click()")
+    page.wait("tengen.game.line().length - 1 === 7 + tengen.analysis.found.distance")
+    page.key("a")
+
+
+def test_colours_of_moves_follow_their_value(page: Page) -> None:
+    """Green for a win, red for a loss, whatever the best move is worth."""
+    moves = [
+        ({"score": 0.0, "proven": 0}, 0.0, 1, 7), ({"score": 1.0, "proven": 1}, 1.0, 1, 152),
+        ({"score": 0.5, "proven": 2}, 0.5, 1, 80), ({"score": 0.01, "proven": None}, 0.01, 1, 10),
+        ({"score": 0.6, "proven": None}, 0.6, 0, 152), ({"score": 0.6, "proven": None}, 0.9, 0, 7),
+    ]  # fmt: skip
+    for move, best, to_move, hue in moves:
+        found = page.driver.execute_async_script(
+            "const [m, b, t, done] = arguments; import('/overlay.js').then(o => done(o.hue(m, b, t)))",
+            move, best, to_move,
+        )  # fmt: skip
+        assert abs(found - hue) <= 2, (move, found)
+
+
+def test_the_bar_shows_what_is_known_without_an_analysis(page: Page) -> None:
+    page.new()
+    for move in ["h8", "i9", "j10"]:
+        page.place(move)
+    bar = "document.getElementById('bar').getAttribute('aria-label')"
+    assert page.get(bar) == "Chances unknown"
+    page.js(
+        "const [, first, second] = tengen.game.line();"
+        "first.judged = {before: 0.5, after: 0.62, fall: 0, mark: '', best: 112};"
+        "second.chances = 0.7; tengen.actions.back(); tengen.actions.back()"
+    )
+    for key, chances in (("", "62"), ("\ue014", "70"), ("\ue011", "50")):  # forward, to the start
+        page.key(key or "n")
+        assert page.get(bar).startswith(f"Black's chances {chances} %")
+        assert page.get("!document.getElementById('bar').classList.contains('unknown')")
+    page.js("tengen.game.ended = {winner: 1, text: 'White wins.'}; tengen.actions.last()")
+    assert "white wins 100 %" in page.get(bar)
+
+
+def test_names_of_an_opened_game_are_shown(page: Page) -> None:
+    drop(page, "named.sgf", "(;FF[4]GM[4]SZ[15]PB[Ada Lovelace]PW[black];B[hh];W[ih])")
+    page.wait("tengen.game.current.ply === 2 && tengen.game.current.facts")
+    names = "[...document.querySelectorAll('.player strong')].map(e => e.textContent)"
+    assert page.get(names) == ["Ada Lovelace", "White"]
+    page.js("tengen.table.seats[1] = 'engine'; tengen.seated()")
+    assert page.get(names)[0] == "Ada Lovelace" and page.get(names)[1].startswith("Tengen")
+    assert page.get("tengen.game.names[0]") == "Ada Lovelace"

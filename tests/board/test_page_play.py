@@ -190,3 +190,55 @@ def test_rectangles_and_every_size(page: Page) -> None:
         page.place(width * height - 1)
         assert page.stones == [width * height - 1]
         assert page.get("document.querySelectorAll('.coord').length") == width + height
+
+
+def test_the_loser_by_time_has_none_left(page: Page) -> None:
+    page.new(clock="60 0")
+    page.place("h8")
+    page.js("tengen.table.left[1] = 150; tengen.table.since = performance.now()")
+    page.wait("tengen.game.ended")
+    clocks = "[...document.querySelectorAll('.clock')].map(e => e.textContent)"
+    assert page.get(clocks) == ["1:00", "0:00"]
+    page.key("\ue012\ue014")  # back and forward
+    assert page.get(clocks) == ["1:00", "0:00"]
+    page.open(fresh=False)
+    assert page.get(clocks) == ["1:00", "0:00"]
+
+
+def test_a_pause_gives_no_time_back(page: Page) -> None:
+    page.new(who="none", level=1, clock="60 0")
+    page.wait("tengen.game.current.ply >= 1")
+    page.js("tengen.table.left = [40000, 41000]; tengen.table.since = performance.now() - 5000")
+    page.js("tengen.table.pause(tengen.game); tengen.changed()")
+    left = sorted(page.get("tengen.table.lefts(tengen.game)"))
+    assert left[0] <= 36_000 and min(abs(left[1] - whole) for whole in (40_000, 41_000)) < 1
+    page.js("tengen.actions.engine()")
+    assert min(page.get("tengen.table.lefts(tengen.game)")) <= left[0] + 1
+
+
+def test_after_a_new_game_keys_belong_to_the_board(page: Page) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.driver.find_element("id", "do-new").send_keys(Keys.ENTER)
+    page.js("document.querySelector('#dialog-new form').elements.who.value = 'none'")
+    page.driver.find_element("css selector", "#dialog-new button[value=start]").send_keys(Keys.ENTER)
+    page.wait("tengen.table.watching && tengen.game.current.ply >= 1")
+    assert page.get("document.activeElement.id") == "board"
+    page.driver.switch_to.active_element.send_keys(" ")
+    assert page.get("tengen.table.paused && !document.querySelector('dialog[open]')")
+
+
+@pytest.mark.parametrize("control", ["do-hint", "do-undo", "numbers", "do-theme"])
+def test_a_clicked_control_gives_the_keys_back_to_the_board(page: Page, control: str) -> None:
+    page.new()
+    page.place("h8")
+    page.click(control)
+    assert page.get("document.activeElement.id") == "board"
+
+
+def test_escape_closes_messages(page: Page) -> None:
+    page.new(rule=4)
+    page.click("do-undo")
+    page.wait("document.querySelectorAll('.notice').length")
+    page.key("\ue00c")
+    assert page.get("document.querySelectorAll('.notice').length") == 0
