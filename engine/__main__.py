@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from engine.errors import EngineError
+from engine.pipes import run_piped
 
 COMMANDS = {
     "bench": ("engine.commands.bench", "search fixed positions and print one signature of all trees"),
@@ -42,4 +43,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

@@ -189,10 +189,23 @@ def _read_toml(path: Path) -> dict[str, object]:
         raw = path.read_bytes()
         is_utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         mapping = tomllib.loads(raw.decode("utf-16" if is_utf16 else "utf-8-sig"))
+        if isinstance(mapping.get("net"), str):
+            mapping["net"] = _beside(path, mapping["net"])
         EngineConfig.from_mapping(mapping)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
     return mapping
+
+
+def _beside(path: Path, net: str) -> str:
+    """Return the net that a configuration file names; a relative path counts from the folder of that file.
+
+    A path that leads to a file from the current folder only is kept, and so is the name of a shipped net.
+    """
+    if "/" not in net and "\\" not in net and not net.lower().endswith(".onnx"):
+        return net
+    found = path.parent / net
+    return net if Path(net).is_file() and not found.is_file() else str(found)
 
 
 def load_config(path: Path | str | None = None, settings: typing.Iterable[str] = ()) -> EngineConfig:

@@ -1,11 +1,41 @@
-"""Reading pipes in a thread without holding what other threads need. Imports nothing heavy."""
+"""Pipes: reading one in a thread, and output that nobody reads any more. Imports nothing heavy."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Callable
 
 CHUNK = 1 << 16
+CLOSED_PIPE_STATUS = 141
+"""Exit status when the reader of standard output has gone, 128 + SIGPIPE as a shell reports it."""
+
+
+def run_piped(program: Callable[[], int]) -> int:
+    """Run a command-line program and return its exit status, CLOSED_PIPE_STATUS if nobody reads its output.
+
+    A reader that stops early, as in `program | head`, is no failure: nothing is written about it.
+
+    Raises:
+        Whatever `program` raises, `SystemExit` included.
+    """
+    try:
+        try:
+            return program()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        closed = (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
+        if error.errno not in closed:
+            raise
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):  # the interpreter flushes them when it ends
+            if stream is not None:
+                os.dup2(nowhere, stream.fileno())
+        return CLOSED_PIPE_STATUS
+
 
 if sys.platform == "win32":
     import _winapi

@@ -1,6 +1,7 @@
 import codecs
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,36 @@ def test_values_come_from_text_and_toml(tmp_path):
     assert config.memory_bytes is None
     assert config.temperature == 0.5
     assert config.search == {"c_puct": "1.25", "fpu": "0.1"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_net_is_found_beside_the_file_that_names_it(tmp_path, monkeypatch, encoding):
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "a b" / "tengen.toml"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for name in ("mine.onnx", "nets/mine.onnx", "../mine.ONNX"):
+        path.write_text(f'net = "{name}"\n', encoding=encoding)
+        assert load_config(path).net == str(tmp_path / "a b" / name)
+        assert load_config(path, ["net=other.onnx"]).net == "other.onnx"
+        monkeypatch.chdir(tmp_path)
+        assert load_config("a b/tengen.toml").net == str(Path("a b") / name)
+    for name in ("uniform", "zero15-4x64", str(tmp_path / "mine.onnx")):
+        path.write_text(f"net = '{name}'\n", encoding=encoding)
+        assert load_config(path).net == name
+
+
+def test_a_net_that_lies_in_the_current_folder_alone_is_found_there(tmp_path, monkeypatch):
+    path = tmp_path / "tengen.toml"
+    path.write_text('net = "runs/mine.onnx"\n')
+    here = tmp_path / "here"
+    (here / "runs").mkdir(parents=True)
+    (here / "runs" / "mine.onnx").touch()
+    monkeypatch.chdir(here)
+    assert load_config(path).net == "runs/mine.onnx"
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "mine.onnx").touch()
+    assert load_config(path).net == str(tmp_path / "runs" / "mine.onnx")
 
 
 def test_defaults():
