@@ -370,10 +370,10 @@ class Engine:
         """
         return self._resources.evaluator.name
 
-    def set_memory(self, max_bytes: int | None) -> None:
-        """Limit the private memory of the process; the tree follows at the next search. None, 0: no limit."""
+    def set_memory(self, max_bytes: int | None) -> int | None:
+        """Limit the memory of the process; 0, None: no limit. Return what it needs where that is more."""
         self.config = self.config.replace(memory_bytes=max_bytes or None)
-        self._resources.set_memory(max_bytes)
+        return self._resources.set_memory(max_bytes)
 
     def clear_tree(self) -> None:
         """Forget all that was searched and evaluated."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.config import SEARCH_PREFIX, EngineConfig, convert
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
-from engine.memory import UNLIMITED_BYTES, private_bytes, tree_bytes
+from engine.memory import MIN_TREE_BYTES, UNLIMITED_BYTES, private_bytes, tree_bytes
 from engine.ranges import shown
 from engine.timing.clock import Clock
 
@@ -72,11 +72,16 @@ class Resources:
             )
         return self._search
 
-    def set_memory(self, max_bytes: int | None) -> None:
-        """Limit the private memory of the process, bytes; None or 0: no limit."""
+    def set_memory(self, max_bytes: int | None) -> int | None:
+        """Limit the private memory of the process, bytes; None or 0: no limit.
+
+        Returns:
+            how much it needs at least where the limit is less, else None.
+        """
         self._memory_bytes = max_bytes or None
-        if self._search is not None:
-            self._search.set_memory(self._tree_bytes())
+        self.search.set_memory(self._tree_bytes())
+        needed = self._held_bytes + self._cache_bytes() + MIN_TREE_BYTES
+        return needed if self._memory_bytes is not None and self._memory_bytes < needed else None
 
     def clear(self) -> None:
         """Forget all that was searched and evaluated."""
@@ -97,11 +102,14 @@ class Resources:
         self._evaluator = None
 
     def _tree_bytes(self) -> int:
+        limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
+        return tree_bytes(limit, self._held_bytes, self._cache_bytes())
+
+    def _cache_bytes(self) -> int:
+        """Return how much the cache of evaluations may take."""
         from engine.evaluator.cache import CachedEvaluator
 
-        limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
-        cached = self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
-        return tree_bytes(limit, self._held_bytes, cached)
+        return self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
 
 
 def search_params(config: EngineConfig, seed: int) -> SearchParams:

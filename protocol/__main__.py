@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.pipes import run_piped
 from protocol import __version__
 from protocol.person import greeting, help_lines
 from protocol.streams import Ended, Line, Reader, Writer
@@ -92,7 +93,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument(
         "--rows-from", choices=("top", "bottom"), dest="rows_from",
-        help="in messages, name points as h8 with row 1 on this side (default: as the manager does)",
+        help="side of row 1 where messages name points as h8 (default: top; to Yixin-Board bottom)",
     )
     parser.add_argument(
         "--self-check", action="store_true",
@@ -163,7 +164,7 @@ def _for_a_person(program: Callable[[], int]) -> int:
     """Run something that is no brain, on the terminal; return the exit status."""
     _keep_to_one_thread()
     try:
-        return program()
+        return run_piped(program)
     except (ImportError, FileNotFoundError) as failure:
         print(f"{PROGRAM}: {_why(failure)}", file=sys.stderr)
         return BAD_START
@@ -369,4 +370,4 @@ def _same_file(a: int, b: int) -> bool:
 
 
 if __name__ == "__main__":
-    os._exit(main())
+    os._exit(run_piped(main))

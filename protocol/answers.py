@@ -61,14 +61,14 @@ def allowed(job: Job, result: SearchResult) -> SearchResult:
 
 
 def describe(
-    job: Job, result: SearchResult | None, names: Notation, log: Callable[[str], None], *, narrow: bool
+    job: Job, result: SearchResult | None, names: Notation, log: Callable[[str], None]
 ) -> list[str]:
-    """Return the MESSAGE lines about a search, short ones if `narrow`; talk must never cost the move."""
+    """Return the MESSAGE lines about a search; talk must never cost the move."""
     if result is None:
         return []
     try:
         best = replies.best_list(result, names, job.listed) if job.listed else []
-        return [*best, *replies.summary(result, names, narrow=narrow)]
+        return [*best, *replies.summary(result, names)]
     except Exception as failure:
         log(f"cannot describe {result}: {failure!r}")
         return []

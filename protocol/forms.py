@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 EVERY = 1000
 """Enough best moves for every cell (derived: the largest board has 484)."""
-UNITS_A_LEAD = 400.0
-"""Yixin's units of evaluation to a utility of tanh(1) (tuned: 100 units are a small lead, 62 % of points)."""
 
 
 def line_of(points: Points, names: Notation) -> str:
@@ -120,5 +118,5 @@ def balanced(count: int, bias: int, *, yixin: bool) -> Balanced:
         bias: how far the side to move now is to be ahead, in Yixin's units of evaluation.
         yixin: whether Yixin-Board asks.
     """
-    target_q = math.tanh(bias / UNITS_A_LEAD)
+    target_q = math.tanh(bias / replies.UNITS_A_LEAD)
     return Balanced(count, target_q if count % 2 else -target_q, yixin)

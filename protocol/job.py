@@ -111,6 +111,8 @@ class Outcome:
     points: Points | None
     """None when it failed."""
     result: SearchResult | None = None
+    remark: str | None = None
+    """What a person should know beside the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["pairs", "letters", "letters-from-below"]
-"""How a cell is shown: `pairs` is column and row from 0, as in commands and as Piskvork and qpiskvork count;
-`letters` is letter and number with row 1 at the top; `letters-from-below` has row 1 at the bottom, as the
-labels beside Yixin-Board's board, and as players of renju count (protocol)."""
 RowsFrom = Literal["top", "bottom"]
+"""Side of the board that has row 1 in the name of a cell: `top` as Rapfi writes lines of moves and as clients
+read them, `bottom` as the labels of Yixin-Board's board and as players of renju count (protocol)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +21,13 @@ class Notation:
     Attributes:
         width, height: cells.
         rows_first: whether the manager writes a pair as row,column (Yixin) instead of column,row.
-        style: how a person sees a cell named.
+        rows_from: side of row 1 in the name of a cell.
     """
 
     width: int
     height: int
     rows_first: bool = False
-    style: Style = "letters"
+    rows_from: RowsFrom = "top"
 
     def point(self, a: int, b: int) -> int | None:
         """Return the point that the manager calls a,b, or None off the board."""
@@ -42,11 +40,9 @@ class Notation:
         return (y, x) if self.rows_first else (x, y)
 
     def name(self, point: int) -> str:
-        """Return what a person sees a point called, as `h8` or `7,7`."""
+        """Return what a person sees a point called, as `h8`."""
         x, y = point % self.width, point // self.width
-        if self.style == "pairs":
-            return f"{x},{y}"
-        row = self.height - y if self.style == "letters-from-below" else y + 1
+        row = self.height - y if self.rows_from == "bottom" else y + 1
         return f"{chr(ord('a') + x)}{row}"
 
     def names(self, points: Iterable[int]) -> str:
@@ -60,8 +56,7 @@ def notation(dialect: str, width: int, height: int, rows_from: RowsFrom | None =
     Args:
         dialect: `gomocup` or `yixin`.
         width, height: of the board.
-        rows_from: letters, and this side has row 1; None: as the manager shows them.
+        rows_from: side of row 1 in names; None: bottom for `yixin`, else top.
     """
     yixin = dialect == "yixin"
-    style: Style = "letters-from-below" if yixin or rows_from == "bottom" else "pairs"
-    return Notation(width, height, rows_first=yixin, style="letters" if rows_from == "top" else style)
+    return Notation(width, height, rows_first=yixin, rows_from=rows_from or ("bottom" if yixin else "top"))

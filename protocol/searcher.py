@@ -39,6 +39,7 @@ class Searcher:
         self._hurried_s = 0.0  # since when it is to answer now, if it is
         self._reminders = 0  # how often the limits are to be told again
         self._ready = 0  # token of the job whose position the engine holds
+        self._memory_checked = self._memory_remarked = False
         threading.Thread(target=self._run, name="search", daemon=True).start()
 
     # --- any thread ---------------------------------------------------------------------------------------
@@ -113,13 +114,13 @@ class Searcher:
         engine = self._engine
         if job.clear_tree:
             engine.clear_tree()
-        if job.memory_bytes is not None and (job.memory_bytes or None) != engine.config.memory_bytes:
-            engine.set_memory(job.memory_bytes or None)
+        remark = self._set_memory(job)
         if job.new_game or (engine.board.width, engine.board.height) != (job.width, job.height):
             engine.new_game(job.width, job.height, job.rule)
         engine.set_position(job.stones, job.to_move, rule=job.rule)
         if job.kind == "swap2":
-            return Outcome(job.token, engine.swap2(job.opening, job.limits, job.arrival_s, job.stop))
+            points = engine.swap2(job.opening, job.limits, job.arrival_s, job.stop)
+            return Outcome(job.token, points, remark=remark)
         self._ready = job.token
 
         def show(so_far: SearchResult) -> None:
@@ -130,4 +131,19 @@ class Searcher:
             result = engine.nbest(job.n, job.limits, job.arrival_s, on_info, job.stop)
         else:
             result = engine.think(job.limits, job.arrival_s, on_info, job.stop)
-        return Outcome(job.token, (result.point,), result)
+        return Outcome(job.token, (result.point,), result, remark)
+
+    def _set_memory(self, job: Job) -> str | None:
+        """Limit the memory as the job says. Return what to say where the limit cannot be kept, but once."""
+        limit = self._engine.config.memory_bytes if job.memory_bytes is None else job.memory_bytes or None
+        if self._memory_checked and limit == self._engine.config.memory_bytes:
+            return None
+        self._memory_checked = True
+        needed = self._engine.set_memory(limit)
+        if needed is None or limit is None or self._memory_remarked:
+            return None
+        self._memory_remarked = True
+        return (
+            f"the memory limit of {limit / 1e6:.0f} MB cannot be kept, the program needs about "
+            f"{needed / 1e6:.0f} MB"
+        )

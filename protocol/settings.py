@@ -44,7 +44,9 @@ class Settings:
     turn_ms: int | None = None
     match_ms: int | None = None
     time_left_ms: int | None = None
-    """As last told, less what was used since; None: never told."""
+    """As last told, less what was used since; None: never told. See `_limits_match` for 0 or less."""
+    clock_runs: bool = False
+    """Whether this game was told a positive time_left, less than UNLIMITED_MS."""
     told_s: float = float("-inf")
     """When time_left was told."""
     used_ms: float = 0.0
@@ -78,6 +80,7 @@ class Settings:
                 self.match_ms = number if number > 0 else None
             case "time_left":
                 self.time_left_ms, self.told_s = number, arrival_s
+                self.clock_runs = self.clock_runs or 0 < number < UNLIMITED_MS
             case "time_increment":
                 self.increment_ms = max(0, number)
             case "max_node":
@@ -101,12 +104,13 @@ class Settings:
     def new_game(self) -> None:
         """Start the match clock anew."""
         self.used_ms = 0.0
+        self.clock_runs = False
 
     def used(self, elapsed_s: float) -> None:
         """Charge the match clock for a move."""
         spent_ms = max(0.0, elapsed_s * 1000)
         self.used_ms += spent_ms - self.increment_ms
-        if self.time_left_ms is not None and self.time_left_ms < UNLIMITED_MS:
+        if self.time_left_ms is not None and self._limits_match(self.time_left_ms):
             self.time_left_ms = int(self.time_left_ms - spent_ms) + self.increment_ms
 
     def limits(self, elapsed_s: float = 0.0, dialect: Dialect = "gomocup") -> SearchLimits:
@@ -118,11 +122,7 @@ class Settings:
         """
         if dialect == "yixin" and (self.turn_ms, self.match_ms) == YIXIN_UNTIMED_MS:
             return SearchLimits(max_nodes=self.max_nodes, max_depth=self.max_depth)
-        left_ms = self.time_left_ms
-        if left_ms is None and self.match_ms is not None:
-            left_ms = int(self.match_ms - self.used_ms)
-        elif left_ms is not None and left_ms < UNLIMITED_MS:
-            left_ms += int(elapsed_s * 1000)
+        left_ms = self._left_ms(elapsed_s)
         told = self.turn_ms is not None or (left_ms is not None and left_ms < UNLIMITED_MS)
         return SearchLimits(
             turn_ms=self.turn_ms if told or self.max_nodes or self.max_depth else UNTOLD_TURN_MS,
@@ -132,6 +132,22 @@ class Settings:
             max_nodes=self.max_nodes,
             max_depth=self.max_depth,
         )
+
+    def _left_ms(self, elapsed_s: float) -> int | None:
+        """Return the time left of the match when a move began; UNLIMITED_MS or None: no limit."""
+        if self.time_left_ms is None:
+            return None if self.match_ms is None else int(self.match_ms - self.used_ms)
+        if not self._limits_match(self.time_left_ms):
+            return UNLIMITED_MS
+        return self.time_left_ms + int(elapsed_s * 1000)
+
+    def _limits_match(self, left_ms: int) -> bool:
+        """Return whether a time_left is a limit.
+
+        Managers say that a game has no match clock by a time_left of UNLIMITED_MS, or by one of 0 or less
+        with a timeout_match of 0 or less or none. Where a game has a clock, 0 or less: it has run out.
+        """
+        return 0 < left_ms < UNLIMITED_MS or (left_ms <= 0 and (self.clock_runs or self.match_ms is not None))
 
     def charged_from_s(self, arrival_s: float) -> float:
         """Return when the clock of a think command that arrived then was started; each INFO counts once."""

@@ -20,7 +20,7 @@ from protocol.forms import line_of
 from protocol.job import Ask, Job, Outcome, Points, Progress, Thinker
 from protocol.settings import DETAIL, REALTIME
 from protocol.table import Table
-from protocol.text import error
+from protocol.text import error, message
 
 if TYPE_CHECKING:
     from engine import SearchResult
@@ -67,6 +67,7 @@ class Thinking:
         self._at_once = False
         self._hurry_s = float("inf")
         self._progress_s = float("-inf")
+        self._remark: str | None = None  # to be said before the next answer
 
     # --- asking ---------------------------------------------------------------------------------------------
 
@@ -167,6 +168,7 @@ class Thinking:
 
     def finished(self, outcome: Outcome) -> None:
         """Take in the answer of the search thread; that to a dropped question is dropped."""
+        self._remark = outcome.remark or self._remark
         job, points = self.job, outcome.points
         if job is None or outcome.token != job.token:
             return
@@ -242,8 +244,11 @@ class Thinking:
         if said.then is not None:
             self._begin_next(said.then, job)
             return
+        remark, self._remark = message(self._remark or ""), None
+        if remark:
+            self._send(remark)
         told = result if said.remarks else None
-        for line in describe(job, told, self._table.names, self._log, narrow=self._table.yixin):
+        for line in describe(job, told, self._table.names, self._log):
             self._send(line)
         # Yixin-Board itself reads one move from a line, its fork two.
         for point in said.placed if self._table.settings.show_detail & DETAIL else said.placed[:1]:

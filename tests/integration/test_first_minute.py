@@ -85,10 +85,11 @@ def test_a_manager_is_neither_greeted_nor_helped():
 
 
 @pytest.mark.parametrize(
-    ("options", "name"), [((), "7,7"), (("--rows-from", "top"), "h8"), (("--rows-from", "bottom"), "h13")]
+    ("options", "name"), [((), "h8"), (("--rows-from", "top"), "h8"), (("--rows-from", "bottom"), "h13")]
 )
-def test_messages_name_points_as_the_manager_does_or_as_asked(options, name):
+def test_messages_name_points_with_row_1_at_the_top_or_as_asked(options, name):
     stones = b"6,7,2\n1,1,1\n5,7,2\n1,3,1\n4,7,2\n1,5,1\n8,7,2\n1,9,1\n"
     got = run_with(b"START 20\nINFO timeout_turn 1000\nBOARD\n" + stones + b"DONE\nEND\n", *options)
     answers = got.stdout.decode().splitlines()
-    assert answers[-1] == "7,7" and f"MESSAGE forced block pv {name}" in answers
+    assert answers[-1] == "7,7" and "MESSAGE forced block" in answers
+    assert f"MESSAGE depth 1-1 ev 0 n 0 n/ms 0 tm 0 pv {name}" in answers

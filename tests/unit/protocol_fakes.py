@@ -159,6 +159,8 @@ class FakeEngine:
     def clear_tree(self) -> None:
         self.calls.append("clear_tree")
 
-    def set_memory(self, max_bytes: int | None) -> None:
-        self.calls.append(f"memory {max_bytes}")
+    def set_memory(self, max_bytes: int | None) -> int | None:
+        if max_bytes != self.config.memory_bytes:
+            self.calls.append(f"memory {max_bytes}")
         self.config = self.config.replace(memory_bytes=max_bytes)
+        return 90_000_000 if max_bytes is not None and max_bytes < 90_000_000 else None

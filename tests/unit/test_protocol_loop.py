@@ -161,6 +161,17 @@ def test_memory_is_told_before_thinking(engine: FakeEngine) -> None:
     assert engine.calls[0] == "memory 100000000"
 
 
+def test_a_limit_of_memory_that_cannot_be_kept_is_told_once_before_an_answer(engine: FakeEngine) -> None:
+    engine.release.set()
+    program = Program(engine)
+    said: list[str] = []
+    program.feed("START 15\nINFO max_memory 50000000\nBEGIN\nINFO max_memory 40000000\nTURN 5,5")
+    while said.count("0,0") + said.count("1,0") < 2:
+        said.append(program.lines.get(timeout=10))
+    remark = "MESSAGE the memory limit of 50 MB cannot be kept, the program needs about 90 MB"
+    assert said[:2] == ["OK", remark] and sum("memory" in line for line in said) == 1
+
+
 def test_what_waited_since_the_process_was_created_is_charged_from_there() -> None:
     # The turn is over by the clock of the judge, so there is only the time of a move at once.
     engine = FakeEngine(obeys=False)

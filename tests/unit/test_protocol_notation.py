@@ -21,7 +21,7 @@ def test_pairs_are_column_row_or_row_column() -> None:
 
 def test_names_count_rows_from_the_top_or_from_below() -> None:
     assert Notation(20, 10).names([0, 3 * 20 + 7]) == "a1 h4"
-    assert Notation(20, 10, style="letters-from-below").names([0, 3 * 20 + 7]) == "a10 h7"
+    assert Notation(20, 10, rows_from="bottom").names([0, 3 * 20 + 7]) == "a10 h7"
 
 
 @pytest.mark.parametrize("size", [(15, 15), (20, 20), (10, 20), (20, 10), (5, 22)])
@@ -52,15 +52,13 @@ def test_messages_to_yixin_board_name_its_cells(size: str, names: str) -> None:
     assert realtime[-1] == f"MESSAGE REALTIME PV {names}"
     first, second, numbers, line, answer = talk.answer(point, found)
     best, next_best = names.split()
-    assert first.startswith(f"MESSAGE best 1 {best} ") and second.startswith(f"MESSAGE best 2 {next_best} ")
-    assert numbers.startswith("MESSAGE depth ") and line == f"MESSAGE pv {names}" and answer == "11,5"
+    assert first.startswith("MESSAGE multipv 1 ") and first.endswith(f" pv {best}")
+    assert second.startswith("MESSAGE multipv 2 ") and second.endswith(f" pv {next_best}")
+    assert numbers.startswith("MESSAGE winrate ") and line.endswith(f" pv {names}") and answer == "11,5"
 
 
-def test_other_managers_get_pairs_unless_rows_were_asked_for() -> None:
+def test_other_managers_get_rows_from_the_top_unless_asked_for() -> None:
     point = 3 * 20 + 7
-    assert [notation("gomocup", 20, 10, side).name(point) for side in (None, "top", "bottom")] == [
-        "7,3",
-        "h4",
-        "h7",
-    ]
+    sides = (None, "top", "bottom")
+    assert [notation("gomocup", 20, 10, side).name(point) for side in sides] == ["h4", "h4", "h7"]
     assert [notation("yixin", 20, 10, side).name(point) for side in (None, "top")] == ["h7", "h4"]

@@ -88,14 +88,13 @@ def test_a_bad_turn_is_one_error_and_changes_nothing(turn: str) -> None:
     assert talk.job.stones == ((H8, 0), (8 * 15 + 8, 1))
 
 
-def test_the_summary_is_one_short_message_before_the_move() -> None:
+def test_the_summary_is_two_short_messages_before_the_move() -> None:
     talk = started()
     talk.say("BEGIN")
-    summary, answer = talk.answer(H8, result(H8))
+    numbers, line, answer = talk.answer(H8, result(H8))
     assert answer == "7,7"
-    assert summary.startswith("MESSAGE depth 4-9 winrate 60.0 drawrate 20.0 n 100 ")
-    assert "pv 7,7 8,7" in summary
-    assert len(summary) < 250 and summary.isascii()
+    assert numbers == "MESSAGE winrate 60.0 drawrate 20.0 n/s 200"
+    assert line == "MESSAGE depth 4-9 ev 81 n 100 n/ms 0 tm 500 pv h8 i8"
 
 
 @pytest.mark.parametrize("points", [None, (H8,), (225,), (-1,), (1, 2), "SWAP", ()])
@@ -204,8 +203,8 @@ def test_board_replaces_what_was_there_and_yxboard_is_silent() -> None:
     talk.say("YXNBEST 2")
     assert talk.job.stones == ((3 * 15 + 3, 0),) and talk.job.n == 2
     lines = talk.answer(5, result(5, candidates=(move(5, 60), move(6, 30, "loss"), move(8, 1))))
-    assert [line[:16] for line in lines[:2]] == ["MESSAGE best 1 5", "MESSAGE best 2 6"]
-    assert lines[-1] == "5,0" and len(lines) == 4
+    assert [line[-5:] for line in lines[:3]] == ["pv f1", "pv g1", "s 200"]
+    assert lines[-1] == "5,0" and len(lines) == 5
 
 
 def test_won_positions_are_still_answered() -> None:
@@ -325,7 +324,7 @@ def test_realtime_marks_only_when_asked() -> None:
     talk.session.progress(Progress(talk.job.token, searched))
     assert talk.take() == [
         "MESSAGE REALTIME REFRESH", "MESSAGE REALTIME POS 5,0", "MESSAGE REALTIME LOSE 6,0",
-        "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV 5,0 6,0",
+        "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV f1 g1",
     ]
     talk.session.progress(Progress(talk.job.token, searched))
     talk.session.progress(Progress(talk.job.token - 1, searched))

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import EngineConfig, Rule
-from engine.timing.budget import plan
+from engine.timing.budget import UNLIMITED_MS, plan
 from protocol.settings import UNTOLD_TURN_MS, Settings
 
 
@@ -34,7 +34,7 @@ def test_unreadable_values_change_nothing(value: str) -> None:
 
 def test_edge_values() -> None:
     assert told(("timeout_turn", "0")).limits().turn_ms == 0
-    assert told(("time_left", "-50")).limits().time_left_ms == -50
+    assert told(("time_left", "60000"), ("time_left", "-50")).limits().time_left_ms == -50
     assert told(("timeout_match", "0")).limits().match_ms is None
     assert told(("max_node", "-1")).limits().max_nodes is None
     assert told(("max_node", "4294967295")).limits().max_nodes is None
@@ -81,6 +81,60 @@ def test_time_left_is_charged_until_it_is_told_again() -> None:
     assert settings.limits().time_left_ms == 96000
     settings.apply("time_left", "90000", 20.0)
     assert settings.limits().time_left_ms == 90000
+
+
+NO_CLOCK = [
+    (("timeout_match", match), ("time_left", left)) for match in ("0", "-1") for left in ("0", "-1")
+]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        *NO_CLOCK,
+        *(pair[::-1] for pair in NO_CLOCK),
+        *((pair[0],) for pair in NO_CLOCK[::2]),
+        *((pair[1],) for pair in NO_CLOCK[:2]),
+    ],
+)
+def test_without_a_match_clock_a_time_left_of_nothing_is_no_limit(lines: tuple[tuple[str, str], ...]) -> None:
+    """Several managers say so by timeout_match 0 and time_left 0, in either order, or by one of the two."""
+    settings = told(("timeout_turn", "1000"), ("time_increment", "5000"), *lines)
+    for _ in range(3):
+        limits = settings.limits(2.0)
+        assert limits.turn_ms == 1000 and (limits.time_left_ms or UNLIMITED_MS) >= UNLIMITED_MS
+        assert plan(limits, 10, 225, 80).hard_s > 0.5
+        settings.used(1.0)
+    assert told(*lines).limits().turn_ms == UNTOLD_TURN_MS
+
+
+@pytest.mark.parametrize("left", ["0", "-1", "-50"])
+@pytest.mark.parametrize(
+    "lines", [(("timeout_match", "60000"),), (("time_left", "60000"),), (*NO_CLOCK[0], ("time_left", "20"))]
+)
+def test_with_a_match_clock_a_time_left_of_nothing_has_run_out(
+    lines: tuple[tuple[str, str], ...], left: str
+) -> None:
+    settings = told(("timeout_turn", "1000"), *lines, ("time_left", left))
+    assert settings.limits().time_left_ms == int(left)
+    assert plan(settings.limits(), 10, 225, 80).hard_s < 0.1
+
+
+def test_a_clock_is_of_one_game() -> None:
+    settings = told(("timeout_turn", "1000"), ("time_left", "60000"))
+    settings.new_game()
+    settings.apply("time_left", "0", 20.0)
+    assert settings.limits().time_left_ms == UNLIMITED_MS
+    settings.apply("time_left", "900", 21.0)
+    settings.apply("time_left", "0", 22.0)
+    assert settings.limits().time_left_ms == 0
+    settings.new_game()
+    settings.apply("timeout_match", "60000", 23.0)
+    settings.apply("time_left", "0", 23.0)
+    assert settings.limits().time_left_ms == 0
+    settings.new_game()
+    settings.apply("timeout_match", "0", 24.0)
+    assert settings.limits().time_left_ms == UNLIMITED_MS
 
 
 def test_the_clock_starts_with_the_info_just_before_and_only_once() -> None:

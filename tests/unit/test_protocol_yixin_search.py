@@ -70,7 +70,7 @@ def test_the_fork_is_told_the_chances_of_each_cell_on_demand() -> None:
     found = (replace(valued(H9, 0.5), pv=(H9, G7)), move(I9, 5, "loss"), move(G7, 0))
     talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
     assert talk.take() == [
-        "INFO PV 0", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 9", "INFO TOTALNODES 100", "INFO EVAL 50",
+        "INFO PV 0", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 9", "INFO TOTALNODES 100", "INFO EVAL 220",
         "INFO WINRATE 0.750", "INFO BESTLINE 6,7 8,6", "INFO PV DONE",
         "INFO PV 1", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 5", "INFO TOTALNODES 100", "INFO EVAL -M5",
         "INFO WINRATE 0.625", "INFO BESTLINE 6,8", "INFO PV DONE",
@@ -87,7 +87,7 @@ def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
     found = tuple(move(point, 9) for point in range(60))
     lines = talk.answer(0, result(0, candidates=found))
     assert talk.job.n >= 225 and moves(lines) == ["0,0"]
-    assert sum(line.startswith("MESSAGE best ") for line in lines) == 20
+    assert sum(line.startswith("MESSAGE multipv ") for line in lines) == 20
 
 
 def test_moves_that_were_not_looked_at_are_not_listed() -> None:
@@ -95,7 +95,7 @@ def test_moves_that_were_not_looked_at_are_not_listed() -> None:
     talk.say(position("7,7", word="yxboard") + "\nyxnbest 5")
     found = (move(0, 9), move(1, 3), move(2, 0), move(3, 0, "loss"))
     lines = talk.answer(0, result(0, candidates=found))
-    assert [line.split()[3] for line in lines if line.startswith("MESSAGE best ")] == ["a15", "b15", "d15"]
+    assert [line[-3:] for line in lines if line.startswith("MESSAGE multipv ")] == ["a15", "b15", "d15"]
 
 
 def test_blocked_points_are_not_played_until_they_are_given_back() -> None:
