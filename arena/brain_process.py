@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -54,6 +54,7 @@ class BrainProcess:
         splitter: Splitter = split_lines,
         env: Mapping[str, str] | None = None,
         log_path: str | os.PathLike[str] | None = None,
+        cores: Collection[int] | None = None,
     ) -> None:
         """Start the process, in a session of its own where the system has sessions.
 
@@ -64,6 +65,7 @@ class BrainProcess:
             splitter: how the manager finds lines.
             env: variables to add to the environment.
             log_path: file that gets the conversation as it goes, and in the end what was said on stderr.
+            cores: the only cores that it may run on, where the system can do that; None: all.
 
         Raises:
             BrainFailureError: "start" if it cannot be run.
@@ -82,16 +84,17 @@ class BrainProcess:
         self._log: IO[bytes] | None = open(log_path, "ab") if log_path else None  # noqa: SIM115 - likewise
         self.started_s = time.monotonic()
         try:
-            self.process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merge_stderr else self._errors,
-                cwd=cwd,
-                bufsize=0,
-                env=None if env is None else {**os.environ, **env},
-                start_new_session=True,
-            )
+            with _on_cores(cores):
+                self.process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT if merge_stderr else self._errors,
+                    cwd=cwd,
+                    bufsize=0,
+                    env=None if env is None else {**os.environ, **env},
+                    start_new_session=True,
+                )
         except (OSError, ValueError) as error:
             self._close_files()
             reason = error.strerror if isinstance(error, OSError) else error
@@ -364,6 +367,20 @@ class BrainProcess:
                 self._log.close()
                 self._log = None
             self._errors.close()
+
+
+@contextlib.contextmanager
+def _on_cores(cores: Collection[int] | None) -> Iterator[None]:
+    """Let a process that is started inside inherit these cores from this thread."""
+    if cores is None or sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:

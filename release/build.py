@@ -97,7 +97,7 @@ def play_a_game(program: Path) -> None:
         SystemExit: there was an incident.
     """
     command = [
-        sys.executable, "-m", "tests.protocol.referee", "--profile", "piskvork", "--games", "1",
+        sys.executable, "-m", "arena.referee", "--profile", "piskvork", "--games", "1",
         "--turn-ms", "300", "--tolerance-ms", "5000", "--rules", "0", "--brain", f'"{program.as_posix()}"',
     ]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -18,12 +18,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from arena.records import PlayedGame
+from arena.series import PROFILES, Series, plan_games, play_series, series_limits
 from release import manners
 from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
-from tests.protocol.managers import SEATS
-from tests.protocol.records import JudgedGame
-from tests.protocol.referee import plan_games, play_series
 
 WARM_S = 0.4
 """Start to first move with the files in memory (derived: nobody notices it on any league's clock)."""
@@ -119,7 +118,7 @@ def tournament(command: Sequence[str], options: argparse.Namespace, report: Repo
 
 def play_leagues(command: Sequence[str], options: argparse.Namespace, report: Report) -> None:
     """Play under every manager, then in every league under the official judge."""
-    for profile in SEATS:
+    for profile in PROFILES:
         _play(profile, f"games as under {profile}", [0, 1, 4, 9], [15, 20], command, options, report)
     for name, size, rule in LEAGUES:
         _play("judge", f"games of the league {name}", [rule], [size], command, options, report)
@@ -135,15 +134,15 @@ def _play(
     report: Report,
 ) -> None:
     games = plan_games(
-        options.games, rules, sizes, seed=7, turn_ms=options.turn_ms, match_ms=120_000, tolerance_ms=1000,
-        max_memory=manners.TOURNAMENT_BYTES,
-    )  # fmt: skip
-    records = play_series(profile, [shlex.join(command), "tactical"], games, seed=7)
+        options.games, rules, sizes, profile=profile, seed=7
+    )
+    limits = series_limits(options.turn_ms, 120_000)
+    records = play_series(Series(profile, (shlex.join(command), "tactical"), limits, seed=7), games)
     incidents = [str(i) for r in records for i in r.incidents]
     report(name, incidents[0] if incidents else _summary(records), not incidents)
 
 
-def _summary(records: Sequence[JudgedGame]) -> str:
+def _summary(records: Sequence[PlayedGame]) -> str:
     moves = sum(len(r.times) for r in records)
     won = sum(r.winner == 0 for r in records)
     slowest_ms = max((t.overshoot_ms for r in records for t in r.times if not t.cold), default=0.0)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import psutil
 
+from arena.brain_process import BrainProcess
 from arena.errors import BrainGoneError
-from tests.protocol.process import Brain
+from arena.limits import TOURNAMENT_BYTES
 
-TOURNAMENT_BYTES = 367_001_600
-"""What the official judge tells and enforces (protocol: 350 MiB)."""
 FASTGAME_MS = 5000
 """A turn of the fastest league (protocol)."""
 QUIET = ("BOARD", "5,14,2", "14,14,1", "14,5,2", "10,2,1", "17,17,2", "DONE")
@@ -53,7 +52,7 @@ def start(command: Sequence[str]) -> Start:
     Raises:
         BrainGoneError, TimeoutError: it does not answer.
     """
-    with Brain(command) as brain:
+    with BrainProcess(command) as brain:
         brain.send("START 20\nINFO timeout_turn 0\nBOARD\n10,10,2\nDONE")
         ready_s = _wait(brain, "OK")[1] - brain.started_s
         moved_s = _wait(brain, ",")[1] - brain.started_s
@@ -74,7 +73,7 @@ def first_move_after_freeze_ms(command: Sequence[str], frozen_s: float = 0.5, si
     The brain is on one core, suspended right after START and INFO, and resumed for the first BOARD; loading
     happens on the clock of that move.
     """
-    with Brain(command) as brain:
+    with BrainProcess(command) as brain:
         with contextlib.suppress(AttributeError, psutil.Error):
             process = psutil.Process(brain.process.pid)
             process.cpu_affinity(process.cpu_affinity()[:1])
@@ -92,7 +91,7 @@ def first_move_after_freeze_ms(command: Sequence[str], frozen_s: float = 0.5, si
 
 def largest_memory_bytes(command: Sequence[str], turn_ms: int) -> int:
     """Return the most private memory that a process and its children hold in a long move on 20x20, bytes."""
-    with Brain(command) as brain:
+    with BrainProcess(command) as brain:
         brain.send(f"START 20\nINFO timeout_turn {turn_ms}\nINFO timeout_match 0")
         brain.send(f"INFO max_memory {TOURNAMENT_BYTES}\nINFO time_left 2147483647")
         _wait(brain, "OK")
@@ -110,7 +109,7 @@ def largest_memory_bytes(command: Sequence[str], turn_ms: int) -> int:
 def wrong_logic(command: Sequence[str], turn_ms: int) -> list[str]:
     """Return the positions of the league logic test that a brain gets wrong, with its move."""
     wrong = []
-    with Brain(command) as brain:
+    with BrainProcess(command) as brain:
         for name, rule, moves, right, bad in LOGIC:
             cells = _cells(moves)
             stones = [f"{x},{y},{1 if i % 2 == len(cells) % 2 else 2}" for i, (x, y) in enumerate(cells)]
@@ -132,7 +131,7 @@ def leftovers_of_a_kill(command: Sequence[str], scratch: Path) -> list[str]:
         scratch: an empty folder that serves as working directory and as place for temporary files.
     """
     env = {name: str(scratch) for name in ("TMPDIR", "TMP", "TEMP", "HOME")}
-    with Brain(command, cwd=scratch, env=env) as brain:
+    with BrainProcess(command, cwd=scratch, env=env) as brain:
         brain.send("START 20\nINFO timeout_turn 60000")
         _wait(brain, "OK")
         brain.send("\n".join(QUIET))
@@ -172,7 +171,7 @@ def read_only(folder: Path) -> Iterator[None]:
             path.chmod(0o755)
 
 
-def _wait(brain: Brain, part: str) -> tuple[str, float]:
+def _wait(brain: BrainProcess, part: str) -> tuple[str, float]:
     """Return the first line that has `part` and is no remark, and when it came."""
     deadline_s = time.monotonic() + PATIENCE_S
     while (line := brain.read_line(deadline_s - time.monotonic())) is not None:

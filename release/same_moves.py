@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.protocol.position import Position
-from tests.protocol.process import Brain
-from tests.protocol.records import Cell
+from arena.brain_process import BrainProcess
+from arena.position import Position
+from engine.rules.geometry import format_moves
 
 GAMES = ((15, 0), (15, 4), (20, 0), (15, 9), (15, 1))
 """(size, rule) of the compared games: those of the leagues."""
@@ -15,28 +15,28 @@ MOVES = 40
 PATIENCE_S = 120.0
 
 
-def play_alone(command: Sequence[str], size: int, rule: int, simulations: int) -> list[Cell]:
+def play_alone(command: Sequence[str], size: int, rule: int, simulations: int) -> list[int]:
     """Let a brain play both sides, every position by BOARD, and return the moves.
 
     Raises:
         RuntimeError: it does not answer with a legal move.
     """
     settings = ["--set", "seed=1", "--set", f"simulations={simulations}"]
-    position = Position(size, rule)
-    with Brain([*command, *settings], merge_stderr=True) as brain:
+    position = Position(size, size, rule)
+    with BrainProcess([*command, *settings], merge_stderr=True) as brain:
         brain.send(f"START {size}")
         _answer(brain, "OK")
         brain.send(f"INFO rule {rule}\nINFO timeout_turn 60000\nINFO time_left 2147483647")
-        while not position.over and len(position.moves) < MOVES:
+        while not position.over and len(position.points) < MOVES:
             mine = position.to_move
-            stones = [f"{x},{y},{1 if i % 2 == mine else 2}" for i, (x, y) in enumerate(position.moves)]
+            stones = [f"{p % size},{p // size},{1 if c == mine else 2}" for p, c in position.stones()]
             brain.send("\n".join(["BOARD", *stones, "DONE"]))
             x, y = _answer(brain, ",").split(",")
-            cell = (int(x), int(y))
-            if not position.is_legal(cell):
-                raise RuntimeError(f"illegal move {cell} after {position.moves}")
-            position.play(cell)
-    return position.moves
+            point = int(y) * size + int(x)
+            if int(x) >= size or not position.is_legal(point):
+                raise RuntimeError(f"illegal move {x},{y} after {format_moves(position.points, size)}")
+            position.play(point)
+    return position.points
 
 
 def compare(one: Sequence[str], other: Sequence[str], simulations: int) -> bool:
@@ -50,11 +50,12 @@ def compare(one: Sequence[str], other: Sequence[str], simulations: int) -> bool:
             print(f"{size}x{size} rule {rule}: the same {len(first)} moves")
         else:
             same = False
-            print(f"{size}x{size} rule {rule}: different from ply {alike}: {first} and {second}")
+            words = [format_moves(points, size) for points in (first, second)]
+            print(f"{size}x{size} rule {rule}: different from ply {alike}: {words[0]} and {words[1]}")
     return same
 
 
-def _answer(brain: Brain, part: str) -> str:
+def _answer(brain: BrainProcess, part: str) -> str:
     while (line := brain.read_line(PATIENCE_S)) is not None:
         if not line.text.startswith(("MESSAGE", "DEBUG")):
             if part in line.text:

@@ -152,7 +152,7 @@ def play(command: Sequence[str]) -> None:
 
     run(
         [
-            sys.executable, "-m", "tests.protocol.referee", "--profile", "piskvork", "--games", "2",
+            sys.executable, "-m", "arena.referee", "--profile", "piskvork", "--games", "2",
             "--turn-ms", "1000", "--rules", "0,4", "--brain", shlex.join(command), "--opponent", "tactical",
         ],
         cwd=ROOT,

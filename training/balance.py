@@ -22,10 +22,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from arena.openings import OpeningError
 from engine.commands.options import parse_rule, parse_size
 from engine.errors import EngineError
 from training.measure.balance import BalanceConfig, Judge, OpeningList, level_openings
-from training.play.openings import OpeningError
 
 IN_VAIN = 1000
 """Candidates in a row without a new opening that end a list (derived: usually every third

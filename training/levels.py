@@ -18,13 +18,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from arena.elo import Estimate
+from arena.limits import BrainLimits
+from arena.match_config import MatchConfig
 from engine.commands.options import parse_rule, parse_size
 from engine.levels import LEVELS, STRONGEST, WEAKEST, Level
 from training.files.atomic import write_atomically
-from training.measure.brainproc import BrainLimits
-from training.measure.elo import Estimate
 from training.measure.levels import level_player, play_levels, read_table, report, schedule
-from training.measure.match import MatchConfig
+from training.measure.players import PLAYERS
 
 
 def _configs(
@@ -41,7 +42,7 @@ def _configs(
             width=args.size[0], height=args.size[1],
             openings=args.openings, random_stones=args.random_stones,
             seed=args.seed + 1000 * (len(levels) * low + high),
-            names=(f"level {high + 1}", f"level {low + 1}"),
+            names=(f"level {high + 1}", f"level {low + 1}"), kinds=PLAYERS,
         )  # fmt: skip
 
 

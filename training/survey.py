@@ -18,11 +18,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from arena.openings import OpeningError
 from engine.errors import EngineError
 from training.measure.survey import lines_of, read, survey
 from training.measure.tuning import TuningError
 from training.measure.tuning_options import add_options, config_of
-from training.play.openings import OpeningError
 
 EVERY = 1000
 """Games between tables."""

@@ -20,10 +20,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from arena.openings import OpeningError
 from engine.errors import EngineError
 from training.measure.tuning import TuningError, report, tune
 from training.measure.tuning_options import add_options, config_of
-from training.play.openings import OpeningError
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

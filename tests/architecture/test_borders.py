@@ -69,6 +69,14 @@ def test_import_linter_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_nothing_outside_the_tests_imports_them() -> None:
+    tops = ("engine", "protocol", "board", "arena", "training", "release")
+    files = [p for top in tops for p in (ROOT / top).rglob("*.py")]
+    offenders = {str(p.relative_to(ROOT)): m for p in files for m in imported(p) if allowed(m, {"tests"})}
+    offenders |= {str(p.relative_to(ROOT)): "-m" for p in files if '"tests.' in p.read_text(encoding="utf-8")}
+    assert offenders == {}
+
+
 PROGRAMS = ("engine/__main__.py", "engine/commands/", "engine/play/")
 
 

@@ -64,7 +64,7 @@ def tracked(suffix: str) -> list[Path]:
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in done.stdout.split("\0") if name.endswith(suffix)]
     found = [ROOT / name for name in names if (ROOT / name).exists()]
-    folders = ("engine", "protocol", "training", "release", "tests")  # of a copy without git
+    folders = ("engine", "protocol", "arena", "training", "release", "tests")  # of a copy without git
     return found or sorted(path for top in folders for path in (ROOT / top).rglob(f"*{suffix}"))
 
 

@@ -85,13 +85,13 @@ def _read_position(path: Path) -> object:
 
 
 def _read_openings(path: Path) -> object:
-    from training.play.openings import read_openings
+    from arena.openings import read_openings
 
     return read_openings(path, 15, 15, 0)
 
 
 def _opening_error() -> type[Exception]:
-    from training.play.openings import OpeningError
+    from arena.openings import OpeningError
 
     return OpeningError
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from arena.limits import BrainLimits
+from arena.match_config import MatchConfig
+from arena.match_runner import play_index
 from tests.integration.on_ray import SETTINGS, command, cycles, games, head, names, play, terms, wait_for
 from training.crew.crew import WorkerError
 from training.data.journal import read_journal
-from training.measure.brainproc import BrainLimits
-from training.measure.match import MatchConfig, play_index
 from training.settings.play import Mix
 
 ray = pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from arena.series import PROFILES, plan_games, series_limits
 from release import manners
 from release.archive import unpack
 from release.build import DIST, executable_name
 from release.check import LEAGUES, MEMORY_BYTES, PARTS, SPOILT
 from release.contents import PROGRAM
-from tests.protocol.managers import SEATS
-from tests.protocol.referee import plan_games, play_series
+from tests.protocol.referee import referee
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
 
@@ -57,10 +57,10 @@ def incidents_of(
     found: list[str] = []
     for attempt in range(TRIES):
         games = plan_games(
-            count, rules, sizes, seed=3 + attempt, turn_ms=100, match_ms=120_000, tolerance_ms=5000,
-            max_memory=manners.TOURNAMENT_BYTES,
-        )  # fmt: skip
-        records = play_series(profile, [shlex.join(command), "tactical"], games)
+            count, rules, sizes, profile=profile, seed=3 + attempt
+        )
+        limits = series_limits(100, 120_000, 5000, start_ms=60_000)
+        records = referee(profile, [shlex.join(command), "tactical"], games, limits)
         found = [str(i) for r in records for i in r.incidents]
         late = any(i.kind == "time" for r in records for i in r.incidents)
         if not late:
@@ -69,7 +69,7 @@ def incidents_of(
     return found
 
 
-@pytest.mark.parametrize("profile", SEATS)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_games_under_every_manager(command: list[str], profile: str) -> None:
     assert incidents_of(command, profile, 2, [0, 4], [15, 20]) == []
 

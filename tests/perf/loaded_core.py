@@ -19,8 +19,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from arena.openings import read_openings
 from tests.protocol.talk import Talk, board_of_moves
-from training.play.openings import read_openings
 
 OPENINGS = Path(__file__).parents[2] / "docs" / "openings" / "freestyle15-fit.txt"
 SIDE = 15

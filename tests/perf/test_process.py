@@ -15,9 +15,10 @@ import time
 
 import pytest
 
+from arena.records import GameSetup
+from arena.series import series_limits
 from tests.protocol.process import Brain
-from tests.protocol.records import Terms
-from tests.protocol.referee import play_series
+from tests.protocol.referee import referee
 from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_free
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
@@ -106,10 +107,12 @@ def test_no_growth_over_a_hundred_games_in_one_process() -> None:
     count = 400 if LONG else 100
     variants = [(15, 0), (20, 1), (9, 4), (15, 9), (12, 8)]
     games = [
-        Terms(i, *variants[i // 2 % len(variants)], turn_ms=4, tolerance_ms=5000, max_memory=MEMORY_TOLD)
+        GameSetup(i, size, size, rule)
         for i in range(count)
+        for size, rule in [variants[i // 2 % len(variants)]]
     ]
-    records = play_series("cli", [brain, "tactical"], games)
+    limits = series_limits(4, tolerance_ms=5000, max_memory=MEMORY_TOLD, start_ms=60_000)
+    records = referee("cli", [brain, "tactical"], games, limits)
     assert [i for r in records for i in r.incidents if i.kind not in ("time", "no exit")] == []
     early = max(r.private_bytes for r in records[:20])
     late = max(r.private_bytes for r in records[-20:])

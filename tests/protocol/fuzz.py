@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 from arena.errors import BrainGoneError
 from arena.lines import Line
+from arena.managers.base import MAX_REMARK, REMARK
 from tests.protocol.fuzz_lines import Lines
 from tests.protocol.fuzz_model import Matcher, Model
 from tests.protocol.process import Brain
-from tests.protocol.seats import MAX_REMARK, REMARK
 from tests.protocol.talk import brain_command
 
 HANG_S = 20.0

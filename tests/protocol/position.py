@@ -1,11 +1,17 @@
-"""The referee's own board: the naive rules of `tests.reference`, spoken in cells."""
+"""A position by the naive rules of `tests.reference`, spoken in cells as in the protocol."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
-from tests.protocol.records import Cell
+import arena.position
+from arena import openings
+from arena.players import TacticalPlayer
 from tests.reference import rules
+
+Cell = tuple[int, int]
+"""Column and row, 0-based from the top left."""
 
 
 class Position:
@@ -78,3 +84,18 @@ def position_after(size: int, rule: int, moves: Sequence[Cell]) -> Position:
     for cell in moves:
         position.play(cell)
     return position
+
+
+def random_opening(size: int, rule: int, seed: int) -> Position:
+    """Return the position after a few random stones near the centre."""
+    rng = random.Random(seed)
+    points = openings.random_opening(rng, size, size, rule, rng.randrange(6))
+    return position_after(size, rule, [(p % size, p // size) for p in points])
+
+
+def tactical_move(player: TacticalPlayer, position: Position) -> Cell:
+    """Return the move of a player of the arena."""
+    size = position.size
+    points = [y * size + x for x, y in position.moves]
+    point = player.move(arena.position.Position(size, size, position.rule, points))
+    return point % size, point // size

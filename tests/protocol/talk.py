@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import BrainGoneError
-from tests.protocol.position import Position
+from arena.managers.base import MAX_REMARK, REMARK
+from tests.protocol.position import Cell, Position
 from tests.protocol.process import REPOSITORY, Brain
-from tests.protocol.records import Cell
-from tests.protocol.seats import MAX_REMARK, REMARK
 
 PATIENCE_S = 20.0
 """How long a test waits for something that must come; far above what it takes even on a busy machine."""

@@ -7,10 +7,8 @@ import re
 
 import pytest
 
-from tests.protocol.openings import random_opening
-from tests.protocol.position import Position, position_after
-from tests.protocol.records import Cell
-from tests.protocol.seats import LocalSeat
+from arena.players import TacticalPlayer
+from tests.protocol.position import Cell, Position, random_opening, tactical_move
 from tests.protocol.talk import ERROR, MOVE, Talk, as_move, assert_legal, board_lines, board_of_moves, is_free
 
 pytestmark = pytest.mark.posix
@@ -159,10 +157,10 @@ def test_case_07_two_hundred_stones_in_renju(talk: Talk) -> None:
 
 
 def test_case_07_large_block_in_one_write_with_every_line_end(talk: Talk) -> None:
-    position = position_after(20, 0, random_opening(20, 0, random.Random(1)))
-    seat = LocalSeat(4)
+    position = random_opening(20, 0, 1)
+    player = TacticalPlayer(4)
     while len(position.moves) < 120 and not position.over:
-        position.play(seat.move(position))
+        position.play(tactical_move(player, position))
     moves = position.moves[:-1]
     talk.start(20)
     for end in (b"\r\n", b"\n", b"\r"):
@@ -185,8 +183,8 @@ def test_case_07_commands_inside_a_block(talk: Talk) -> None:
 
 @pytest.mark.parametrize("rule", [0, 4, 9])
 def test_case_22_by_turn_or_by_board_the_answers_are_legal_and_see_the_same(rule: int) -> None:
-    opponent = LocalSeat(rule)
-    position = position_after(15, rule, random_opening(15, rule, random.Random(rule)))
+    opponent = TacticalPlayer(rule)
+    position = random_opening(15, rule, rule)
     with Talk("--set", "seed=1") as by_turn, Talk("--set", "seed=1") as by_board:
         for talk in (by_turn, by_board):
             talk.start(15, rule, turn_ms=2000)
@@ -202,7 +200,7 @@ def test_case_22_by_turn_or_by_board_the_answers_are_legal_and_see_the_same(rule
             position.play(answer)
             if position.over:
                 break
-            reply = opponent.move(position)
+            reply = tactical_move(opponent, position)
             position.play(reply)
             commands = [f"TURN {reply[0]},{reply[1]}"]
         assert len(position.moves) > 8

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.protocol.records import Terms
-from tests.protocol.referee import play_series
+from arena.records import GameSetup
+from arena.series import series_limits
+from tests.protocol.referee import referee
 from tests.protocol.talk import MOVE, Talk, board_of_moves, brain_command, cells
 
 pytestmark = [pytest.mark.posix, pytest.mark.alone]
@@ -161,8 +162,9 @@ def test_case_11_on_one_core() -> None:
     """All of it on one core, as the league does it."""
     core = min(os.sched_getaffinity(0))
     brain = " ".join(brain_command())
-    terms = Terms(0, 15, 0, ((7, 7), (8, 8), (7, 8)), turn_ms=300, tolerance_ms=10_000)
-    (record,) = play_series("judge", [f"taskset -c {core} {brain}", "tactical"], [terms])
+    setup = GameSetup(0, 15, 15, 0, (7 * 15 + 7, 8 * 15 + 8, 8 * 15 + 7))
+    limits = series_limits(300, tolerance_ms=10_000)
+    (record,) = referee("judge", [f"taskset -c {core} {brain}", "tactical"], [setup], limits)
     assert [i for i in record.incidents if i.kind != "time"] == []
     over_ms = [t.overshoot_ms - t.queued_ms for t in record.times if t.player == 0 and not t.cold]
     assert sorted(over_ms)[len(over_ms) // 2] <= 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocol.seats import MAX_REMARK
+from arena.managers.base import MAX_REMARK
 from tests.protocol.talk import ABOUT, ERROR, MOVE, UNKNOWN, Talk, is_free
 
 pytestmark = pytest.mark.posix

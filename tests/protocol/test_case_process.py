@@ -14,16 +14,20 @@ import psutil
 import pytest
 
 from arena.errors import BrainGoneError
-from tests.protocol.managers import SEATS
+from arena.records import GameSetup
+from arena.series import PROFILES, plan_games, series_limits
 from tests.protocol.process import REPOSITORY
-from tests.protocol.records import Terms
-from tests.protocol.referee import plan_games, play_series
+from tests.protocol.referee import referee
 from tests.protocol.talk import MOVE, Talk, board_of_moves, brain_command, cells, is_free, read_only
 
 pytestmark = pytest.mark.posix
 
 BRAIN = shlex.join(brain_command())
 REPLY = re.compile(r"OK|\d+,\d+|(MESSAGE|DEBUG) \S.*")
+
+
+START_MS = 60_000
+"""Patience before the first move: a busy machine may take long to start a brain."""
 
 
 def end_ms(talk: Talk, *, close: bool) -> float:
@@ -212,14 +216,14 @@ def test_case_21_affinity_to_one_core() -> None:
         talk.end()
 
 
-@pytest.mark.parametrize("profile", SEATS)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_short_games_under_every_manager(profile: str) -> None:
     """Two games with 40 ms a move; what a busy machine may do to the clock is not judged here."""
     games = plan_games(
-        3, [4, 1] if profile == "cli" else [0, 9], [9, 15], seed=5, turn_ms=40, match_ms=60_000,
-        tolerance_ms=2000, max_memory=367_001_600,
-    )  # fmt: skip
-    records = play_series(profile, [BRAIN, "tactical"], games[1:])
+        3, [4, 1] if profile == "cli" else [0, 9], [9, 15], profile=profile, seed=5
+    )
+    limits = series_limits(40, 60_000, 2000, start_ms=START_MS)
+    records = referee(profile, [BRAIN, "tactical"], games[1:], limits)
     incidents = [i for r in records for i in r.incidents]
     assert [i for i in incidents if i.kind not in ("time", "no exit")] == [], incidents
     assert all(r.end in ("five", "draw") for r in records)
@@ -229,12 +233,13 @@ def test_short_games_under_every_manager(profile: str) -> None:
 
 def test_case_23_one_process_alternating_colours_sizes_and_rules() -> None:
     games = [
-        Terms(i, size, rule, ((size // 2, size // 2),) * (i % 3 == 0), turn_ms=20, tolerance_ms=2000)
+        GameSetup(i, size, size, rule, (size // 2 * size + size // 2,) * (i % 3 == 0))
         for i, (size, rule) in enumerate(
             [(15, 0), (9, 4), (20, 9), (15, 4), (5, 0), (22, 8), (7, 1), (15, 1)]
         )
     ]
-    records = play_series("cli", [BRAIN, "tactical"], games)
+    limits = series_limits(20, tolerance_ms=2000, start_ms=START_MS)
+    records = referee("cli", [BRAIN, "tactical"], games, limits)
     assert [i for r in records for i in r.incidents if i.kind not in ("time", "no exit")] == []
     assert all(r.end in ("five", "draw") for r in records)
 

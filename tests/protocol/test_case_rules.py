@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from tests.protocol.position import Position, position_after
-from tests.protocol.records import Cell
+from tests.protocol.position import Cell, Position, position_after
 from tests.protocol.talk import Talk, assert_legal, board_lines, board_of_moves, cells
 
 pytestmark = pytest.mark.posix

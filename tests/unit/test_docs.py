@@ -84,7 +84,7 @@ def test_every_developer_command_is_in_the_readme():
 def test_the_map_in_the_readme_has_every_folder():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = text.split("## What is where")[1].split("```")[1]
-    tops = ("engine", "protocol", "board", "training", "release", "tests")
+    tops = ("engine", "protocol", "board", "arena", "training", "release", "tests")
     wanted = [f"{top}/" for top in tops]
     wanted += [f"{p.name}/" for top in ("engine", "tests") for p in (ROOT / top).iterdir() if p.is_dir()]
     assert [name for name in wanted if name not in shown and name != "__pycache__/"] == []

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 
-from training.measure.pool import as_done, executor
+from arena.pool import as_done, executor
 
 PROGRAM = """
 import os, time
-from training.measure.pool import executor
+from arena.pool import executor
 
 if __name__ == "__main__":
     with executor(2, processes=True) as pool:

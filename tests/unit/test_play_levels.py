@@ -211,7 +211,7 @@ def test_the_measurement_runs_and_prints_a_table_it_reads(tmp_path, capsys):
 
 
 def test_the_report_puts_levels_on_one_scale():
-    from training.measure.elo import estimate
+    from arena.elo import estimate
 
     even, won = estimate([[0.5, 0.5]] * 50), estimate([[1.0, 0.5]] * 50)
     text, _ = report(LEVELS[:3], {(0, 1): won, (1, 2): won, (0, 2): even}, 100)

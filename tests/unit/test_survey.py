@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
+from arena.match_config import MatchConfig
 from training.measure import survey as module
-from training.measure.match import MatchConfig
 from training.measure.survey import ELO_PER_SCORE, PRIOR_ELO, fit, parts_of, read, survey
 from training.measure.tuning import JOURNAL, Setting, TuningConfig, TuningError, limits_of
 from training.survey import main

@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from arena.clock_use import ClockUse
+from arena.elo import pentanomial
+from arena.errors import BrainFailureError
+from arena.journal import GameJournal, GameJournalError, shortened
+from arena.limits import BrainLimits, MatchClock
+from arena.managers import MANAGERS, Manager
+from arena.match_config import MatchConfig
+from arena.match_result import MatchResult
+from arena.match_runner import run_match
+from arena.openings import OpeningError
+from arena.position import Position
+from arena.records import GameSetup, PlayedGame
 from engine.gamefile import GameRecord
 from training.match import main
-from training.measure.brainproc import BrainFailureError, BrainLimits, BrainProcess, MatchClock
-from training.measure.clock_use import ClockUse
-from training.measure.elo import pentanomial
-from training.measure.games import GameJournal, GameJournalError, shortened
-from training.measure.managers import MANAGERS
-from training.measure.match import MatchConfig, MatchResult, run_match
-from training.play.openings import OpeningError
+from training.measure.players import PLAYERS
 
 LISTENER = f"{sys.executable} {Path(__file__).with_name('listening_brain.py')}"
 PLAIN = BrainLimits(turn_ms=None)
@@ -39,7 +45,7 @@ def games_of(config: MatchConfig) -> list[list[int]]:
 def test_games_are_the_same_in_processes_threads_and_twice():
     config = MatchConfig(
         a="engine:net=uniform,nodes=30,temperature=1", b="random", limits=(PLAIN, PLAIN),
-        games=6, width=7, height=7, seed=3,
+        games=6, width=7, height=7, seed=3, kinds=PLAYERS,
     )  # fmt: skip
     alone = games_of(config)
     shared = games_of(MatchConfig(**{f: getattr(config, f) for f in config.__slots__} | {"concurrency": 2}))
@@ -136,40 +142,49 @@ def test_the_use_of_a_clock_is_told_by_move_and_by_length():
     assert "30: 30%" in use.lines()[0] and ClockUse().lines() == []
 
 
+def talk_with(command: str, limits: BrainLimits, moves: int) -> Manager:
+    """Play white's first moves of a game in which black stands on 7,7 and 8,7, and return the manager."""
+    brain = MANAGERS[limits.manager](command, limits)
+    brain.new_game(PlayedGame(GameSetup(0, 15, 15, 4), black=1), 0)
+    position = Position(15, 15, 4)
+    for stone in (112, 113)[:moves]:
+        position.play(stone)
+        position.play(brain.move(position))
+    assert position.points[1::2] == [0, 1][:moves]
+    return brain
+
+
 @pytest.mark.parametrize("name", sorted(MANAGERS))
 def test_managers_say_what_theirs_do(name, tmp_path):
     heard = tmp_path / "heard"
-    limits = BrainLimits(turn_ms=3000, match_ms=18_000, manager=MANAGERS[name])
-    brain = BrainProcess(f"{LISTENER} {heard}", limits)
-    brain.new_game(15, 15, 4)
-    assert brain.move([(112, 0)], 15, 1, first=True) == 0
-    assert brain.move([(112, 0), (0, 1), (113, 0)], 15, 1, first=False) == 1
-    brain.close()
+    limits = BrainLimits(turn_ms=3000, match_ms=18_000, start_ms=60_000, manager=name)
+    talk_with(f"{LISTENER} {heard}", limits, 2).close()
     lines = heard.read_bytes().decode().splitlines(keepends=True)
-    assert all(line.endswith("\r\n") == (MANAGERS[name].line_end == "\r\n") for line in lines)
-    talk = [line.strip() for line in lines]
+    ends = {line.endswith("\r\n") for line in lines}
+    assert ends == ({True, False} if name == "qpiskvork" else {name != "cli"})
+    talk = [line.strip() for line in lines if line.strip()]
     assert talk[0] == ("ABOUT" if name == "cli" else "START 15")
     assert {"INFO timeout_turn 3000", "INFO timeout_match 18000", "INFO rule 4"} <= set(talk)
     assert ("TURN 7,7" in talk) == (name == "piskvork") and ("BOARD" in talk) == (name != "piskvork")
     left = [int(line.split()[2]) for line in talk if line.startswith("INFO time_left")]
-    assert left[0] == 18_000 and left[-1] < 18_000 and len(left) == 2 + MANAGERS[name].tells_left
+    tells_left = "time_left" in MANAGERS[name].keys
+    assert left[0] == 18_000 and left[-1] < 18_000 and len(left) == 2 + tells_left
     assert talk[-2:] == ["TURN 8,7", "END"]
 
 
 @pytest.mark.posix
 def test_the_judge_stops_a_brain_while_its_opponent_thinks(tmp_path):
-    limits = BrainLimits(turn_ms=3000, match_ms=18_000, manager=MANAGERS["judge"])
-    brain = BrainProcess(f"{LISTENER} {tmp_path / 'heard'}", limits)
-    brain.new_game(15, 15, 0)
-    assert brain.process_id is None, "the process starts with its first move"
-    brain.move([(112, 0)], 15, 1, first=True)
-    assert brain.process_id is not None
-    _, status = os.waitpid(brain.process_id, os.WUNTRACED)
+    limits = BrainLimits(turn_ms=3000, match_ms=18_000, manager="judge")
+    brain = talk_with(f"{LISTENER} {tmp_path / 'heard'}", limits, 0)
+    assert brain.brain is None, "the process starts with its first move"
+    brain.close()
+    brain = talk_with(f"{LISTENER} {tmp_path / 'heard'}", limits, 1)
+    _, status = os.waitpid(brain.brain.process.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
     brain.close()
 
 
 def test_an_unknown_manager_is_a_usage_error(capsys):
     with pytest.raises(SystemExit):
-        main(["--a", "random", "--b", "random", "--manager", "arena"])
-    assert "invalid choice: 'arena'" in capsys.readouterr().err
+        main(["--a", "random", "--b", "random", "--manager", "nobody"])
+    assert "invalid choice: 'nobody'" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import sys
@@ -11,40 +12,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arena.elo import elo_of, estimate, rate, score_of
+from arena.limits import BrainLimits
+from arena.match import with_settings
+from arena.match_config import MatchConfig
+from arena.match_result import MatchResult
+from arena.match_runner import run_match
+from arena.openings import OpeningError, random_opening, read_openings, turned
+from arena.players import LocalPlayer
+from arena.records import GameSetup
+from arena.referee import play_game
 from engine.gamefile import GameRecord, to_psq, to_sgf
 from engine.rules._board import Board
 from training import balance as balance_command
 from training.balance import main as balance_main
 from training.match import main
 from training.measure import balance
-from training.measure.brainproc import BrainLimits
-from training.measure.elo import Sprt, elo_of, estimate, rate, score_of
-from training.measure.match import MatchConfig, MatchResult, run_match
-from training.measure.referee import play_game
+from training.measure.players import PLAYERS
 from training.play._rollouts import rollout_move
-from training.play.openings import OpeningError, random_opening, read_openings, turned
 
 BRAIN = f"{sys.executable} {Path(__file__).with_name('dumb_brain.py')}"
 
 
-class Scripted:
+class Scripted(LocalPlayer):
     """Plays given points in order."""
-
-    last_ms = None
 
     def __init__(self, *points: int) -> None:
         self.points = list(points)
 
-    def new_game(self, width, height, rule) -> None: ...
-
-    def move(self, stones, width, own, *, first) -> int:
+    def move(self, position) -> int:
         return self.points.pop(0)
-
-    def close(self) -> None: ...
 
 
 def play(black, white, rule=0, opening=(), size=9, **options) -> GameRecord:
-    return play_game((Scripted(*black), Scripted(*white)), ("x", "y"), (size, size), rule, opening, **options)
+    setup = GameSetup(0, size, size, rule, tuple(opening), **options)
+    return play_game((Scripted(*black), Scripted(*white)), setup).to_record(("x", "y"))
 
 
 def test_five_ends_the_game():
@@ -74,7 +76,7 @@ def test_overline_of_black_under_renju_is_a_foul_and_under_standard_nothing():
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "illegal"), ("once", "start")],
+    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "stray line"), ("once", "start")],
 )
 def test_incidents_of_a_brain_lose_and_are_counted(mode, kind, tmp_path):
     limits = BrainLimits(turn_ms=50, tolerance_ms=400)
@@ -86,7 +88,10 @@ def test_incidents_of_a_brain_lose_and_are_counted(mode, kind, tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "why"),
-    [("no-such-brain-here", "cannot start"), (f"{BRAIN} refuse", "START was answered by 'ERROR size'")],
+    [
+        ("no-such-brain-here", "there is no program"),
+        (f"{BRAIN} refuse", "START was answered by 'ERROR size'"),
+    ],
 )
 def test_a_brain_that_does_not_start_is_refused_before_the_first_game(command, why, tmp_path, capsys):
     told = ["--a", "random", "--b", command, "--names", "x,other", "--games", "2", "--turn-ms", "50"]
@@ -95,6 +100,57 @@ def test_a_brain_that_does_not_start_is_refused_before_the_first_game(command, w
     assert f"error: other does not start ({command}): " in error and why in error
     assert not (tmp_path / "r.json").exists()
     assert len((tmp_path / "r.games.jsonl").read_text().splitlines()) == 1, "a game was counted"
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_net_that_is_missing_is_one_line(concurrency, capsys):
+    told = ["--a", "engine:net=/no/such.onnx", "--b", "random", "--nodes", "1", "--games", "2"]
+    assert main([*told, "--concurrency", str(concurrency)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: a does not start (engine:net=/no/such.onnx): ") and error.count("\n") == 1
+
+
+def test_an_unquoted_blank_is_one_line(capsys, tmp_path):
+    program = tmp_path / "my brain"
+    program.write_text("")
+    assert main(["--a", f"{program} --level 1", "--b", "random", "--games", "2"]) == 2
+    error = capsys.readouterr().err
+    assert f"quote the path: '{program}' --level 1" in error and error.count("\n") == 1
+
+
+def test_settings_of_both_players_go_to_each():
+    assert with_settings("engine:nodes=4", ["lines=avx2"], PLAYERS) == "engine:nodes=4,lines=avx2"
+    assert with_settings("engine:", ["a=1", "b=2"], PLAYERS) == "engine:a=1,b=2"
+    assert with_settings("python -m protocol", ["a=1"], PLAYERS) == "python -m protocol --set a=1"
+    with pytest.raises(ValueError, match="--both is for two players of Tengen"):
+        with_settings("random", ["lines=avx2"], PLAYERS)
+
+
+@pytest.mark.posix
+def test_each_worker_keeps_its_games_on_a_core(tmp_path):
+    """Two brains that tell their cores: both of a game have the same one."""
+    import os
+
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one core only")
+    told = tmp_path / "cores"
+    script = tmp_path / "brain.py"
+    script.write_text(
+        "import os, sys\n"
+        f"open({str(told)!r} + str(os.getpid()), 'w').write(str(sorted(os.sched_getaffinity(0))))\n"
+        f"sys.argv = ['x', 'random']\nexec(open({str(Path(__file__).with_name('dumb_brain.py'))!r}).read())\n"
+    )
+    brain = f"{sys.executable} {script}"
+    limits = BrainLimits(turn_ms=2000)
+    config = MatchConfig(
+        a=brain, b=brain, limits=(limits, limits), games=4, width=7, height=7, concurrency=2, one_core=True
+    )
+    run_match(config)
+    found = [path.read_text() for path in tmp_path.glob("cores*")]
+    free = [text for text in found if "," in text]
+    assert len(free) == 2, "those that only show that the brains start"
+    alone = sorted(text for text in found if "," not in text)
+    assert len(alone) == 8 and len(set(alone)) == 2
 
 
 def test_brains_play_a_match_with_files_and_json(tmp_path):
@@ -134,7 +190,9 @@ def test_wins_draws_and_losses_are_counted_from_the_first_player():
 
 def test_rollouts_beat_random_and_take_a_five():
     limits = BrainLimits(turn_ms=None)
-    config = MatchConfig(a="rollouts:300", b="random", limits=(limits, limits), games=8, width=7, height=7)
+    config = MatchConfig(
+        a="rollouts:300", b="random", limits=(limits, limits), games=8, width=7, height=7, kinds=PLAYERS
+    )
     assert run_match(config).wins >= 7
     board = Board.from_stones(9, 9, 0, [(p, c) for i in range(4) for p, c in ((i, 0), (20 + 2 * i, 1))])
     assert rollout_move(board, 400, 1) == 4
@@ -184,13 +242,6 @@ def test_elo_and_intervals():
     # independent games: the usual 1.96 * sqrt(p(1-p)/n)
     free = estimate([[1], [0]] * 200)
     assert free.score_high - 0.5 == pytest.approx(1.96 * 0.5 / math.sqrt(400), rel=0.03)
-
-
-def test_sprt_decides():
-    test = Sprt(0, 20)
-    assert test.verdict([[1, 0.5]] * 200) == "accept"
-    assert test.verdict([[0, 0.5]] * 200) == "reject"
-    assert test.verdict([[1, 0]] * 3) is None
 
 
 def test_ratings_recover_differences():
@@ -302,6 +353,22 @@ HALVES = sorted(path.stem for path in OPENINGS.glob("*-fit.txt"))
 RULES = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
 
 
+FROZEN = {
+    "caro15": "061617ffc907e532", "freestyle15": "ff4b28268c0ee841", "freestyle20": "9c9beed64f433063",
+    "renju15": "45b3a7477d49e58a", "standard15": "182ffb2fe9ad8022",
+}  # fmt: skip
+"""First digits of SHA-256."""
+
+
+@pytest.mark.parametrize("name", sorted(FROZEN))
+def test_frozen_lists_never_change(name):
+    rule, side = re.fullmatch(r"([a-z]+)([0-9]+)", name).groups()
+    file = OPENINGS / f"{name}-frozen.txt"
+    assert hashlib.sha256(file.read_bytes()).hexdigest().startswith(FROZEN[name])
+    found = read_openings(file, int(side), int(side), RULES[rule])
+    assert len({balance.canonical(points, int(side), int(side)) for points in found}) == len(found) >= 100
+
+
 @pytest.mark.parametrize("name", HALVES)
 def test_the_two_halves_of_a_list_have_nothing_in_common(name):
     """No opening of one half is one of the other, however turned."""
@@ -314,17 +381,6 @@ def test_the_two_halves_of_a_list_have_nothing_in_common(name):
     assert len(fit) == len(final) >= 100
     assert len({*fit, *final}) == len(fit) + len(final)
     assert {len(first) + len(second) for first, second in fit} <= set(range(3, 8))
-
-
-def test_a_sequential_test_weighs_pairs_by_what_they_scatter():
-    """The ratio of the generalised test, worked out by hand for 30 pairs."""
-    pairs = [[1, 1]] * 12 + [[1, 0]] * 10 + [[0, 0]] * 8
-    padded = [1.0] * 12 + [0.5] * 10 + [0.0] * 8 + [0.0, 1.0]
-    mean, centre = 17 / 30, sum(padded) / 32
-    variance = sum((s - centre) ** 2 for s in padded) / 32
-    s0, s1 = score_of(0), score_of(40)
-    expected = 30 * (s1 - s0) * (2 * mean - s0 - s1) / (2 * variance)
-    assert Sprt(0, 40).llr(pairs) == pytest.approx(expected)
 
 
 def test_further_rounds_play_mirror_images():

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
+from arena.match_config import MatchConfig
 from engine.config import EngineConfig
 from engine.search.params import SearchParams
 from training.measure import tuning
-from training.measure.match import MatchConfig
 from training.measure.tuning import JOURNAL, Setting, TuningConfig, TuningError, limits_of, read_space, tune
 from training.tune import main
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import ray
 
+from arena.match_config import MatchConfig
 from training.cluster.orders import GameOrder, NetName
 from training.cluster.parcels import Dispatch
 from training.cluster.session import connect, leave
 from training.cluster.staff import DEPTH, Staff
 from training.crew.crew import WorkerError
-from training.measure.match import MatchConfig
 from training.settings.play import PlayConfig
 
 _SILENCE_S = 1800.0  # derived: a game at a minute a move takes less

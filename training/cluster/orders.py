@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arena.match_config import MatchConfig
 from training.measure.arena import ArenaResult, ArenaSpec
-from training.measure.match import MatchConfig
 from training.play.game import Counters
 from training.settings.play import Mix
 

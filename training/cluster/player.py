@@ -7,13 +7,13 @@ import os
 import time
 from typing import Any
 
+from arena.match_runner import play_index
 from engine.gamefile import GameRecord
 from training.cluster.orders import ORDER_S, GameOrder, MatchOrder, Played, PlayOrder
 from training.cluster.parcels import fetch
 from training.data.records import SelfPlayRecord
 from training.data.shards import encode
 from training.measure.arena import ArenaResult, play_arena
-from training.measure.match import play_index
 from training.play.evaluators import load_evaluator
 from training.play.game import Counters
 from training.play.groups import GameGroups

@@ -11,7 +11,7 @@ from pathlib import Path
 from training.crew.cores import worker_count
 from training.crew.crew import Crew
 from training.play.evaluators import load_evaluator, save_weights
-from training.play.openings import opening_planes
+from training.play.planes import opening_planes
 from training.settings.schema import LearnerConfig, NetConfig, RunConfig
 
 SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))

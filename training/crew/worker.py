@@ -26,7 +26,7 @@ from training.data.records import SelfPlayRecord
 from training.data.shards import SUFFIX, write_shard
 from training.play.evaluators import load_evaluator
 from training.play.groups import GameGroups
-from training.play.openings import opening_planes
+from training.play.planes import opening_planes
 from training.settings.play import Mix
 
 REPORT_S = 1.0  # seconds between progress reports

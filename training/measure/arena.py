@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arena.openings import random_opening
 from engine.rules._board import EMPTY, Board
 from engine.rules.rule import Rule
 from engine.search._tree import NOTHING_LEFT, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Tree
@@ -20,7 +21,6 @@ from engine.threats._solver import Solver
 from training.play._rollouts import rollout_move
 from training.play.batch import LeafBatch
 from training.play.evaluators import load_evaluator
-from training.play.openings import random_opening
 
 
 @dataclass(frozen=True, slots=True)

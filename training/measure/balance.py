@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from itertools import count as count_from
 from pathlib import Path
 
+from arena.openings import central_area, is_quiet, random_opening, read_openings
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.rules.geometry import symmetries, transform_point
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.files.atomic import write_atomically
-from training.play.openings import central_area, is_quiet, random_opening, read_openings
 
 FIRST_SHARE = 25
 """Part of the simulations that a first look takes (derived: most are not level, which is soon seen)."""

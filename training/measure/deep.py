@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from arena.openings import is_playable
+from arena.pool import executor
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
@@ -26,8 +28,6 @@ from training.data.shards import RecordError, list_shards, read_shards
 from training.files.atomic import write_atomically
 from training.measure.balance import canonical
 from training.measure.holdout import HoldoutError, Position
-from training.measure.pool import executor
-from training.play.openings import is_playable
 
 FEWEST_STONES = 4
 """A position has at least so many stones (derived: openings are given by hand)."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from arena.elo import Estimate, estimate, rate
 from training.files.foreign import ForeignFileError, is_list_of, is_number, read_table
 from training.measure.arena import ArenaPlayer, ArenaResult, ArenaSpec
-from training.measure.elo import Estimate, estimate, rate
 from training.settings.schema import EvaluationConfig
 
 ANCHOR = "uniform"

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.openings import is_playable
 from engine.encoding import encode
 from engine.evaluator.base import Evaluator
 from engine.rules._board import Board
 from engine.rules.rule import Rule
 from training.files.atomic import write_atomically
 from training.measure.balance import canonical
-from training.play.openings import is_playable
 
 FORMAT = "tengen hold-out 1"
 MAX_RAW_BYTES = 64 << 20

@@ -9,17 +9,18 @@ import contextlib
 import json
 import math
 import multiprocessing
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+from arena.elo import Estimate, rate
+from arena.match_config import MatchConfig, list_openings, opening_of
+from arena.match_result import MatchResult
+from arena.players import make_local
+from arena.records import GameSetup
+from arena.referee import play_game
 from engine.levels import GOVERNED, Level
-from training.measure.elo import Estimate, rate
-from training.measure.match import MatchConfig, MatchResult
-from training.measure.opponents import make_builtin
-from training.measure.referee import play_game
-from training.play.openings import random_opening, read_openings, turned
 
 VIRTUAL_DRAWS = 0.1
 """Between levels that met (derived: neighbours fix the scale; sweeps of far levels must not press it)."""
@@ -122,24 +123,19 @@ def _row(index: int, level: Level) -> str:
 def play_match(config: MatchConfig) -> MatchResult:
     """Play a match between two levels with one engine each: loading a net takes longer than a weak game.
 
-    Openings come in pairs with colours swapped, as in `training.measure.match.run_match`.
+    Openings come in pairs with colours swapped, as in `arena.match_runner.run_match`.
     """
-    size = (config.width, config.height)
-    openings = read_openings(config.openings, *size, config.rule) if config.openings else None
+    openings = list_openings(replace(config, repeat_openings=True))
     specs = zip((config.a, config.b), config.limits, strict=True)
-    players = [make_builtin(spec, limits, config.seed + i) for i, (spec, limits) in enumerate(specs)]
+    players = [
+        make_local(spec, limits, config.seed + i, config.kinds) for i, (spec, limits) in enumerate(specs)
+    ]
     result = MatchResult()
     try:
         for index in range(config.games):
-            pair, swapped = divmod(index, 2)
-            if openings is None:
-                rng = random.Random(f"{config.seed} {pair}")
-                opening = random_opening(rng, *size, config.rule, config.random_stones)
-            else:
-                opening = turned(openings[pair % len(openings)], *size, pair // len(openings))
-            black, white = players[swapped], players[1 - swapped]
-            names = (config.names[swapped], config.names[1 - swapped])
-            result.add(index, play_game((black, white), names, size, config.rule, opening))
+            opening = opening_of(config, openings, index // 2)
+            setup = GameSetup(index, config.width, config.height, config.rule, opening)
+            result.add(index, play_game(players, setup).to_record(config.names))
     finally:
         for player in players:
             player.close()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from training.measure.match import list_openings
-from training.measure.pool import as_done, executor
+from arena.match_config import list_openings
+from arena.pool import as_done, executor
 from training.measure.tuning import JOURNAL, Journal, TuningConfig, TuningError, play_candidate, read_games
 
 ELO_PER_SCORE = 694.9

@@ -16,14 +16,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from arena.elo import Estimate, estimate
+from arena.limits import BrainLimits
+from arena.match_config import MatchConfig, list_openings
+from arena.match_runner import play_index
+from arena.pool import as_done, executor
 from engine.config import EngineConfig
 from engine.errors import ConfigError
 from engine.search.params import SearchParams
 from engine.timing.params import ClockParams
-from training.measure.brainproc import BrainLimits
-from training.measure.elo import Estimate, estimate
-from training.measure.match import MatchConfig, list_openings, play_index
-from training.measure.pool import as_done, executor
 
 JOURNAL = "games.jsonl"
 FIRST_SPREAD = 0.2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from training.measure.match import MatchConfig
+from arena.match_config import MatchConfig
+from training.measure.players import PLAYERS
 from training.measure.tuning import TuningConfig, TuningError, limits_of, read_space
 
 
@@ -39,6 +40,6 @@ def config_of(args: argparse.Namespace) -> TuningConfig:
     match = MatchConfig(
         a=player, b=player, limits=limits_of(args.turn_ms, args.nodes, args.memory), games=2 * args.pairs,
         rule=args.rule, width=args.size, height=args.size, openings=args.openings,
-        concurrency=args.concurrency, seed=args.seed,
+        concurrency=args.concurrency, seed=args.seed, kinds=PLAYERS,
     )  # fmt: skip
     return TuningConfig(read_space(args.space), match, args.pairs, args.population, args.seed)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from arena.openings import random_opening
 from engine.rules._board import (
     BLACK,
     EMPTY,
@@ -30,7 +31,6 @@ from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.data.shards import list_shards, write_shard
-from training.play.openings import random_opening
 
 SIZES = (15,) * 4 + (9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20)
 GAMES_PER_SHARD = 100

@@ -16,7 +16,9 @@ OLDER = pytest("tests/unit/test_training_older.py")
 WINDOW = pytest("tests/unit/test_training_window.py", "tests/unit/test_training_records.py")
 PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_selfplay.py")
 RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
-MATCH = pytest("tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py")
+MATCH = pytest(
+    "tests/unit/test_sprt.py", "tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py"
+)
 RECORDS = pytest("tests/unit/test_training_records.py")
 LEAVES = pytest("tests/unit/test_training_leaves.py")
 OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
@@ -97,10 +99,10 @@ SEEN_BY_NONE = (
         'if self.config.self_play_net == "worst":',
     ),
     _match(
-        "SPRT takes the variance to be twice as large",
-        "(2 * variance)",
-        "(4 * variance)",
-        "training/measure/elo.py",
+        "SPRT counts every pair twice",
+        "return whole * ratio",
+        "return 2 * whole * ratio",
+        "arena/sprt.py",
     ),
     Mutation(
         "the checksum of a shard or a game in a journal is not looked at",
@@ -113,7 +115,7 @@ SEEN_BY_NONE = (
         "openings are not turned",
         "return tuple(transform_point(p, width, height, group[index % len(group)]) for p in points)",
         "return tuple(points)",
-        "training/play/openings.py",
+        "arena/openings.py",
     ),
     Mutation(
         "the arena plays moves that are proven to lose",
@@ -323,13 +325,13 @@ OTHERS = (
         "a draw counts as a loss",
         "0.5 if game.winner == 2 else float(game.winner == a_colour)",
         "float(game.winner == a_colour)",
-        "training/measure/match.py",
+        "arena/match_result.py",
     ),
     _match(
         "both games of a pair have the same colours",
-        "order = (0, 1) if index % 2 == 0 else (1, 0)",
-        "order = (0, 1)",
-        "training/measure/match.py",
+        "black=setup.number % 2",
+        "black=0",
+        "arena/referee.py",
     ),
 )
 

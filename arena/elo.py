@@ -1,4 +1,4 @@
-"""Elo: intervals of a match, sequential tests, ratings of many players on one scale.
+"""Elo: intervals of a match, ratings of many players on one scale.
 
 Scores are those of the first player: 1 win, 0.5 draw, 0 loss. Games come in pairs on one opening
 with colours swapped; a pair is the unit of independence, so variances are taken over pairs.
@@ -82,40 +82,6 @@ def pentanomial(pairs: Sequence[Sequence[float]]) -> list[int]:
         if len(pair) == 2:
             found[round(2 * sum(pair))] += 1
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Sprt:
-    """Sequential test of "elo1 or more" against "elo0 or less", errors alpha and beta.
-
-    Generalised likelihood ratio over pair scores, see https://www.chessprogramming.org/Sequential_Probability_Ratio_Test.
-    """
-
-    elo0: float = 0.0
-    elo1: float = 20.0
-    alpha: float = 0.05
-    beta: float = 0.05
-
-    def llr(self, pairs: Sequence[Sequence[float]]) -> float:
-        """Return the log-likelihood ratio of complete pairs."""
-        complete = [sum(pair) / 2 for pair in pairs if len(pair) == 2]
-        n = len(complete)
-        if n < 2:
-            return 0.0
-        # One pseudo-pair of each extreme keeps the variance of early sweeps away from zero.
-        mean = sum(complete) / n
-        padded = [*complete, 0.0, 1.0]
-        centre = sum(padded) / len(padded)
-        variance = sum((s - centre) ** 2 for s in padded) / len(padded)
-        s0, s1 = score_of(self.elo0), score_of(self.elo1)
-        return n * (s1 - s0) * (2 * mean - s0 - s1) / (2 * variance)
-
-    def verdict(self, pairs: Sequence[Sequence[float]]) -> str | None:
-        """Return "accept" (elo1), "reject" (elo0) or None while undecided."""
-        llr = self.llr(pairs)
-        if llr >= math.log((1 - self.beta) / self.alpha):
-            return "accept"
-        return "reject" if llr <= math.log(self.beta / (1 - self.alpha)) else None
 
 
 def rate(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -27,19 +28,64 @@ AHEAD = 2
 """Tasks handed out for each worker (derived: nobody waits, and a stop loses few)."""
 
 
+_WORKER = threading.local()
+
+
 @contextmanager
-def executor(workers: int, *, processes: bool) -> Iterator[Executor]:
-    """Lend workers; what they have not begun when the block ends is dropped."""
+def executor(workers: int, *, processes: bool, cores: Sequence[int] = ()) -> Iterator[Executor]:
+    """Lend workers; what they have not begun when the block ends is dropped.
+
+    Args:
+        workers: games at a time.
+        processes: whether they are processes, else threads.
+        cores: one for each worker, where its games are to be played (see `worker_cores`); may be empty.
+    """
     pool: Executor
     if processes:
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+        given = None
+        if cores:
+            given = context.Queue()
+            for core in cores[:workers]:
+                given.put(core)
+        pool = ProcessPoolExecutor(workers, context, _begin_process, (given,))
     else:
-        pool = ThreadPoolExecutor(workers)
+        free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in cores[:workers]:
+            free.put(core)
+        pool = ThreadPoolExecutor(workers, initializer=_take_core, initargs=(free if cores else None,))
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def worker_cores() -> frozenset[int] | None:
+    """Return the core on which this worker's games are played; None for all."""
+    return getattr(_WORKER, "cores", None)
+
+
+def one_core_each(workers: int) -> list[int]:
+    """Return a core for each worker.
+
+    Raises:
+        ValueError: this process may use fewer cores, or the system does not say.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        raise ValueError("this system cannot keep a game on one core")
+    cores = sorted(os.sched_getaffinity(0))
+    if workers > len(cores):
+        raise ValueError(f"{workers} games at a time on a core each need more than {len(cores)} cores")
+    return cores[:workers]
+
+
+def _take_core(free: queue.SimpleQueue[int] | multiprocessing.Queue[int] | None) -> None:
+    _WORKER.cores = None if free is None else frozenset({free.get()})
+
+
+def _begin_process(free: multiprocessing.Queue[int] | None) -> None:
+    _end_with_parent()
+    _take_core(free)
 
 
 def _end_with_parent() -> None:

@@ -10,10 +10,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import symmetries, transform_point
 
@@ -26,15 +22,17 @@ class OpeningError(ValueError):
     """An opening file that cannot be used; the message names file and line."""
 
 
-def read_openings(path: Path, width: int, height: int, rule: int) -> list[tuple[int, ...]]:
-    """Read openings in Piskvork's offset format: `dx,dy, dx,dy, ...` from the centre (size // 2).
-
-    Lines that do not fit on the board or end the game are refused, since a silently shorter list
-    would change what a match measures.
+def read_offsets(path: Path) -> list[list[tuple[int, int]]]:
+    """Read openings in Piskvork's offset format: `dx,dy, dx,dy, ...` from the centre, a line each.
 
     Raises:
-        OpeningError: unreadable file, no opening in it, or a line that is no opening on this board.
+        OpeningError: unreadable file, no opening in it, or a line that is no opening on any board.
     """
+    return [offsets for _, offsets in _numbered_offsets(path)]
+
+
+def _numbered_offsets(path: Path) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Return (number of the line, offsets) of every opening of a file."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -42,41 +40,55 @@ def read_openings(path: Path, width: int, height: int, rule: int) -> list[tuple[
         raise OpeningError(f"cannot read openings from {path}: {error.strerror}") from error
     if len(data) > MAX_FILE_BYTES:
         raise OpeningError(f"{path} is too large for a list of openings")
-    lines = data.decode("ascii", errors="replace").splitlines()
-    openings = []
-    for number, line in enumerate(lines, 1):
+    found = []
+    for number, line in enumerate(data.decode("ascii", errors="replace").splitlines(), 1):
         if not line.strip():
             continue
         if not re.fullmatch(r"[-0-9,\s]+", line):
             raise OpeningError(f"{path}:{number}: expected dx,dy pairs, found {line[:40]!r}")
         if re.search(r"[0-9]{4}", line):
             raise OpeningError(f"{path}:{number}: a number of more than three digits")
-        offsets = [int(text) for text in _NUMBER.findall(line)]
-        if len(offsets) % 2:
+        values = [int(text) for text in _NUMBER.findall(line)]
+        if len(values) % 2:
             raise OpeningError(f"{path}:{number}: odd count of numbers")
-        points = []
-        for dx, dy in zip(offsets[::2], offsets[1::2], strict=True):
-            x, y = width // 2 + dx, height // 2 + dy
-            if not (0 <= x < width and 0 <= y < height):
-                raise OpeningError(f"{path}:{number}: {dx},{dy} is off a {width}x{height} board")
-            points.append(y * width + x)
-        if not is_playable(points, width, height, rule):
-            raise OpeningError(f"{path}:{number}: taken point, forbidden move or finished game")
-        openings.append(tuple(points))
-    if not openings:
+        found.append((number, list(zip(values[::2], values[1::2], strict=True))))
+    if not found:
         raise OpeningError(f"{path} holds no opening")
+    return found
+
+
+def read_openings(path: Path, width: int, height: int, rule: int) -> list[tuple[int, ...]]:
+    """Read the openings of a file for one board; the origin is `size // 2`.
+
+    Lines that do not fit on the board or end the game are refused, since a silently shorter list
+    would change what a match measures.
+
+    Raises:
+        OpeningError: unreadable file, no opening in it, or a line that is no opening on this board.
+    """
+    openings = []
+    for number, offsets in _numbered_offsets(path):
+        for dx, dy in offsets:
+            if not (0 <= width // 2 + dx < width and 0 <= height // 2 + dy < height):
+                raise OpeningError(f"{path}:{number}: {dx},{dy} is off a {width}x{height} board")
+        points = place_offsets(offsets, width, height, rule)
+        if points is None:
+            raise OpeningError(f"{path}:{number}: taken point, forbidden move or finished game")
+        openings.append(points)
     return openings
 
 
-def opening_planes(rng: random.Random, rows: int, width: int, height: int) -> npt.NDArray[np.float32]:
-    """Return planes [rows, C, H, W] of random freestyle openings of 2 to 19 stones."""
-    found = []
-    for _ in range(rows):
-        board = Board(width, height)
-        for point in random_opening(rng, width, height, 0, rng.randrange(2, 20)):
-            board.place(point)
-        found.append(encode(board))
-    return np.stack(found)
+def place_offsets(
+    offsets: Sequence[tuple[int, int]], width: int, height: int, rule: int
+) -> tuple[int, ...] | None:
+    """Return the points of an opening on a board; None where it does not fit or ends the game."""
+    points = []
+    for dx, dy in offsets:
+        x, y = width // 2 + dx, height // 2 + dy  # protocol: the origin of offsets
+        if not (0 <= x < width and 0 <= y < height):
+            return None
+        points.append(y * width + x)
+    return tuple(points) if is_playable(points, width, height, rule) else None
 
 
 def is_playable(points: Sequence[int], width: int, height: int, rule: int) -> bool:

@@ -1,90 +1,35 @@
-"""Built-in players of a match: random, pure MCTS with random playouts, the engine in this process."""
+"""Players inside of this program that think: pure MCTS with random playouts, the engine."""
 
 from __future__ import annotations
 
 import functools
-import random
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from arena.limits import BrainLimits, MatchClock
+from arena.players import KINDS, Kinds, LocalPlayer, Player, legal_points
+from arena.position import Position
+from arena.records import PlayedGame
 from engine.rules._board import Board
-from training.measure.brainproc import BrainFailureError, BrainLimits, MatchClock
-from training.measure.referee import Player
 
 if TYPE_CHECKING:
     from engine.evaluator.base import Evaluator
 
-_KINDS = ("random", "rollouts", "engine")
 
-
-def is_builtin(spec: str) -> bool:
-    """Return whether a text names a built-in player instead of a command."""
-    return spec.partition(":")[0] in _KINDS
-
-
-def make_builtin(spec: str, limits: BrainLimits, seed: int, *, own_time: bool = False) -> Player:
-    """Return a built-in player: `random`, `rollouts:N`, `engine:key=value,...`.
-
-    Args:
-        own_time: whether an engine measures processor time of its thread, and shares its net with the other
-            engines of the process: for games of which one runs in a process at a time.
-
-    Raises:
-        ValueError: settings that the player does not know (ConfigError is one).
-    """
-    kind, _, text = spec.partition(":")
-    if kind == "random":
-        if text:
-            raise ValueError(f"random takes no settings, not {text!r}")
-        return RandomPlayer(seed)
-    if kind == "rollouts":
-        if not text.isdigit() or int(text) < 1:
-            raise ValueError(f"rollouts needs a number of playouts, as in rollouts:1000, not {text!r}")
-        return RolloutPlayer(int(text), seed)
-    return EnginePlayer(text, limits, seed, own_time=own_time)
-
-
-class RandomPlayer:
-    """Plays a random legal move."""
-
-    last_ms: float | None = None
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-        self._game = (15, 15, 0)
-
-    def new_game(self, width: int, height: int, rule: int) -> None:
-        self._game = (width, height, rule)
-
-    def move(self, stones: Sequence[tuple[int, int]], width: int, own: int, *, first: bool) -> int:
-        return self._rng.choice(legal_points(self._game, stones))
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-class RolloutPlayer:
+class RolloutPlayer(LocalPlayer):
     """Pure MCTS: uniform priors, one random game a leaf."""
-
-    last_ms: float | None = None
 
     def __init__(self, playouts: int, seed: int) -> None:
         self._playouts, self._seed = playouts, seed
-        self._game = (15, 15, 0)
 
-    def new_game(self, width: int, height: int, rule: int) -> None:
-        self._game = (width, height, rule)
-
-    def move(self, stones: Sequence[tuple[int, int]], width: int, own: int, *, first: bool) -> int:
+    def move(self, position: Position) -> int:
         from training.play._rollouts import rollout_move
 
-        legal_points(self._game, stones)
+        legal_points(position)
+        stones = position.stones()
         seed = (self._seed * 1_000_003 + len(stones)) % 2**64
-        return rollout_move(Board.from_stones(*self._game, stones), self._playouts, seed)
-
-    def close(self) -> None:
-        """Nothing to release."""
+        board = Board.from_stones(position.width, position.height, position.rule, stones)
+        return rollout_move(board, self._playouts, seed)
 
 
 class ThreadClock:
@@ -99,7 +44,7 @@ class ThreadClock:
         return time.thread_time()
 
 
-class EnginePlayer:
+class EnginePlayer(LocalPlayer):
     """Tengen without the protocol: `engine.Engine` with settings of `EngineConfig`."""
 
     def __init__(self, text: str, limits: BrainLimits, seed: int, *, own_time: bool = False) -> None:
@@ -108,7 +53,7 @@ class EnginePlayer:
         Args:
             text: `key=value,key=value`; `nodes=N` is the number of simulations a move, `net=tactical` puts
                 priors made by hand in place of a net.
-            own_time: see `make_builtin`.
+            own_time: see `arena.players.PlayerFactory`; with it the engines of a process share their net.
 
         Raises:
             ConfigError: an unknown key.
@@ -140,17 +85,19 @@ class EnginePlayer:
         self.clock = MatchClock(limits)
         self.last_ms: float | None = None
 
-    def new_game(self, width: int, height: int, rule: int) -> None:
+    def new_game(self, game: PlayedGame, player: int) -> None:
         from engine.rules.rule import Rule
 
-        self._engine.new_game(width, height, Rule(rule))
+        setup = game.setup
+        self.clock = MatchClock(self._limits)
+        self._engine.new_game(setup.width, setup.height, Rule(setup.rule))
         self._engine.warm_up()
 
-    def move(self, stones: Sequence[tuple[int, int]], width: int, own: int, *, first: bool) -> int:
+    def move(self, position: Position) -> int:
         from engine.timing.budget import SearchLimits
 
         arrival_s = self._engine.clock.now_s()
-        self._engine.set_position(stones, to_move=own)
+        self._engine.set_position(position.stones(), to_move=position.to_move)
         left_ms = self.clock.left_ms()
         limits = SearchLimits(
             turn_ms=self._limits.turn_ms,
@@ -176,13 +123,17 @@ def _shared_evaluator(net: str, cache_mib: int) -> Evaluator:
     return make_evaluator(EngineConfig(net=net, cache_mib=cache_mib), 0)
 
 
-def legal_points(game: tuple[int, int, int], stones: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the legal points after `stones`; black without any under renju gives up.
+def make_rollouts(settings: str, limits: BrainLimits, seed: int, *, own_time: bool = False) -> Player:
+    """Return a `RolloutPlayer`; the setting is the number of playouts a move."""
+    if not settings.isdigit() or int(settings) < 1:
+        raise ValueError(f"rollouts needs a number of playouts, as in rollouts:1000, not {settings!r}")
+    return RolloutPlayer(int(settings), seed)
 
-    Raises:
-        BrainFailureError: "forbidden" if there is none.
-    """
-    points = Board.from_stones(*game, stones).legal_points()
-    if not points:
-        raise BrainFailureError("forbidden", "every free point is forbidden")
-    return points
+
+def make_engine(settings: str, limits: BrainLimits, seed: int, *, own_time: bool = False) -> Player:
+    """Return an `EnginePlayer` with settings `key=value,key=value`."""
+    return EnginePlayer(settings, limits, seed, own_time=own_time)
+
+
+PLAYERS: Kinds = {**KINDS, "rollouts": make_rollouts, "engine": make_engine}
+"""All kinds of players inside of this program."""

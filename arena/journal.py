@@ -124,3 +124,21 @@ def _from_line(line: dict[str, Any], settings: dict[str, Any]) -> tuple[int, Gam
 def journal_of(json_path: Path) -> Path:
     """Return the file of games beside a result file."""
     return json_path.with_name(json_path.stem + ".games" + os.extsep + "jsonl")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also after a crash.
+
+    Raises:
+        OSError: disk full or no permission; no half file is left behind.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

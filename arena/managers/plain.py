@@ -1,0 +1,28 @@
+"""A manager without habits of its own: every limit is told, loading is not charged."""
+
+from __future__ import annotations
+
+from arena.managers.base import OK, Manager
+from arena.records import PlayedGame
+
+
+class PlainManager(Manager):
+    """START, OK, every limit by INFO, BOARD for the first move and TURN after it."""
+
+    name = "plain"
+    keys = ("rule", "timeout_match", "max_memory", "game_type", "folder", "timeout_turn", "max_node")
+
+    def new_game(self, game: PlayedGame, player: int) -> None:
+        super().new_game(game, player)
+        if self.brain is None:
+            self._spawn()
+        else:
+            self._report_idle_lines()
+        start = self._start_line()
+        self._send(start)
+        self._await_start(OK, start.split()[0])
+        self._cold = False
+        self._send(*self._info())
+
+    def end_game(self) -> None:
+        self._report_idle_lines()
