@@ -17,13 +17,14 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
-.PHONY: brain play board dist test test-cluster bench lint debug sanitize clean help
+.PHONY: brain play board train dist test test-cluster bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
 	@echo "make board   set up the same and a small web server, open the board in the browser"
+	@echo "make train   set up what training needs, without tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
 	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
-	@echo "make test    set up everything, run the tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
+	@echo "make test    set up everything, run the tests; TORCH=cuda as above"
 	@echo "make test-cluster  add Ray (80 MB), run the tests of self-play on a cluster"
 	@echo "make bench   print the search signature and the speed of this machine"
 	@echo "make lint    ruff, mypy, cython-lint, import borders"
@@ -40,6 +41,9 @@ play: $(VENV)/play.stamp
 board: $(VENV)/board.stamp
 	@$(PY) -m board $(ARGS)
 
+train: $(VENV)/train.stamp
+	@echo "training is set up: $(PY) -m training.selfplay --run-dir runs/mine --preset laptop --minutes 60"
+
 dist: $(VENV)/dist.stamp
 	@$(PY) -m release.build $(ARGS)
 
@@ -47,7 +51,7 @@ test: $(VENV)/test.stamp
 	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
 	@$(PY) -m pytest -q -m alone $(ARGS)
 
-test-cluster: $(VENV)/ray.stamp
+test-cluster: $(VENV)/test.stamp $(VENV)/ray.stamp
 	@$(PY) -m pytest -q -m cluster tests/integration $(ARGS)
 
 bench: $(VENV)/brain.stamp
@@ -98,12 +102,17 @@ $(VENV)/torch$(TORCH).stamp: $(VENV)/brain.stamp setup_torch.py
 	@rm -f $(VENV)/torch*.stamp
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
-	@echo "installing what the tests and the training need" >&2
-	@$(PIP) $(call NEEDS,dev training) </dev/null >&2
+$(VENV)/train.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
+	@echo "installing what training needs" >&2
+	@$(PIP) $(call NEEDS,training) </dev/null >&2
 	@touch $@
 
-$(VENV)/ray.stamp: $(VENV)/test.stamp
+$(VENV)/test.stamp: $(VENV)/train.stamp
+	@echo "installing what the tests need" >&2
+	@$(PIP) $(call NEEDS,dev) </dev/null >&2
+	@touch $@
+
+$(VENV)/ray.stamp: $(VENV)/train.stamp
 	@echo "installing Ray" >&2
 	@$(PIP) $(call NEEDS,ray) </dev/null >&2
 	@touch $@

@@ -2,8 +2,9 @@
 
     python setup_torch.py [--kind cpu|cuda|BACKEND] [--index URL]
 
-`make test` runs it. On Linux, plain pip takes a build with CUDA's libraries, fourteen times as large;
-elsewhere pip's own choice is the build for processors. A build for processors is looked for in this order:
+`make train` runs it, `make test` too. On Linux, plain pip takes a build with CUDA's libraries, fourteen
+times as large; elsewhere pip's own choice is the build for processors. A build for processors is looked for
+in this order:
 
 1. at the index that was named (`--index`, `make test TORCH_INDEX=URL`),
 2. where pip looks anyway: a folder of wheels or a mirror that has it,

@@ -25,6 +25,7 @@ from pathlib import Path
 from arena.openings import OpeningError
 from engine.commands.options import parse_rule, parse_size
 from engine.errors import EngineError
+from training.files import console
 from training.measure.balance import BalanceConfig, Judge, OpeningList, level_openings
 
 IN_VAIN = 1000
@@ -102,4 +103,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -2,7 +2,7 @@
 
     python -m training.bundle pack runs/mine tengen-run.zip --megabytes 11
     python -m training.bundle unpack tengen-run.zip runs/more
-    python -m training.selfplay --run-dir runs/more --minutes 600
+    python -m training.selfplay --run-dir runs/more --more-minutes 600
 
 Unpacking takes only files that a run has and checks all of them first: a bundle may come from anybody.
 
@@ -20,7 +20,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from training.data.shards import list_shards, read_header
+from training.files import console
 from training.run.bundle import pack, unpack
+from training.run.state import State, read_state
+
+
+def described(run: Path) -> str:
+    """Return what a run directory holds, in words."""
+    state = read_state(run) or State()
+    shards = list_shards(run / "records")
+    positions = sum(int(str(read_header(path)["positions"])) for path in shards)
+    return (
+        f"a run of {state.cycle:,} cycles, {state.games:,} games and {state.elapsed_s / 60:.1f} minutes of "
+        f"training; with its newest {positions:,} positions in {len(shards)} shards"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             limit = int(args.megabytes * 1_000_000)
             print(json.dumps(pack(args.run, args.file, limit, lambda line: print(line, file=sys.stderr))))
         else:
-            print(f"{args.run}: batch {unpack(args.file, args.run)}")
+            batches = unpack(args.file, args.run)
+            print(f"{args.run}: {described(args.run)}, checkpoint of its learner's batch {batches:,}")
     except (ValueError, OSError) as error:  # a bundle, checkpoint, shard or table that is no good; the disk
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -52,4 +67,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

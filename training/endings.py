@@ -17,6 +17,7 @@ from pathlib import Path
 
 from engine.threats._solver import Solver
 from training.data.shards import RecordError, list_shards, read_shards, write_shard
+from training.files import console
 from training.play.endings import played_on
 
 
@@ -64,4 +65,4 @@ def _extend(shards: Sequence[Path], out: Path, nodes: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

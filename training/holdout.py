@@ -32,6 +32,7 @@ from pathlib import Path
 
 from engine.errors import EngineError
 from engine.evaluator.make import net_path
+from training.files import console
 from training.measure.deep import (
     DeepConfig,
     Labeller,
@@ -159,4 +160,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -23,6 +23,7 @@ from arena.limits import BrainLimits
 from arena.match_config import MatchConfig
 from engine.commands.options import parse_rule, parse_size
 from engine.levels import LEVELS, STRONGEST, WEAKEST, Level
+from training.files import console
 from training.files.atomic import write_atomically
 from training.measure.levels import level_player, play_levels, read_table, report, schedule
 from training.measure.players import PLAYERS
@@ -91,4 +92,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

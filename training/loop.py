@@ -5,7 +5,7 @@ Stages meet only in the run directory:
     config.json      resolved settings         state.json       counters, standings, current net
     records/         shards and journals       checkpoints/     of the learner
     nets/            exports of the cycles     best.json        the promoted net (its files: best.*)
-    log.jsonl        one line an event         tensorboard/     the same as curves
+    log.jsonl        one line an event
 
 A cycle is: play so many positions, take the batches that bounded reuse allows, save, export, and, when it
 is time, measure. Players are a cycle ahead of that (`ahead_cycles`): while the run learns they play the next
@@ -23,10 +23,12 @@ from pathlib import Path
 
 from training.crew.cores import learner_threads, worker_count
 from training.crew.players import Here, Players, Terms, Venue
+from training.data.imports import count_games
 from training.data.journal import recover_journals
 from training.export.card import Origin
 from training.export.export import ExportError
 from training.files.atomic import write_atomically
+from training.files.naming import shown_name
 from training.learn.checkpoint import CheckpointError, list_checkpoints
 from training.learn.learner import Learner, SpoiltError
 from training.measure import gate
@@ -35,8 +37,9 @@ from training.play.evaluators import UNIFORM, save_weights
 from training.run import nets
 from training.run.display import Display
 from training.run.log import RunLog
+from training.run.needs import NO_BEST, NO_RECORDS, check_needs
 from training.run.orders import Orders
-from training.run.state import State, read_state
+from training.run.state import resume_state
 from training.settings.play import Mix
 from training.settings.schema import RunConfig
 
@@ -55,19 +58,22 @@ class Run:
         display: Display,
         weights: Mapping[Path, float] | None = None,
         venue: Venue | None = None,
+        records: bool = False,
     ) -> None:
-        """Open or continue a run.
+        """Open or continue a run. A run that is refused has changed nothing in its directory.
 
         Args:
-            config: settings, already stored.
+            config: settings, stored by the caller when this returns.
             run_dir: made when missing.
             stopped: asked often; when true the run saves and returns.
             display: progress for people.
             weights: checkpoints that a new run begins with, and their shares; see `Learner.adopt`.
             venue: where games are played; this machine without one.
+            records: whether games of other runs will lie in `records` when `run` is called.
 
         Raises:
-            ValueError: a GPU was asked for by name and there is none.
+            ValueError: a GPU was asked for by name and there is none, or the settings ask for records or a
+                promoted net that the run does not have.
             CheckpointError: the checkpoints cannot be read or do not fit the settings.
             ForeignFileError: the state or the standings hold what no run has written.
         """
@@ -75,21 +81,17 @@ class Run:
         self.device = choose_device(config.device).type
         self._venue = venue or Here()
         self.play_device = self._venue.device(self.device)
-        for name in ("records", "nets"):
-            (run_dir / name).mkdir(parents=True, exist_ok=True)
         self.workers = worker_count(config, self.device)
         threads = learner_threads(config, self.device, self.workers)
         learner_config = dataclasses.replace(config.learner, threads=threads)
-        self.log = RunLog(run_dir)
-        self.state = self._read_state()
+        self.state = resume_state(run_dir)
         self.standings = gate.read_standings(run_dir / "standings.json")
-        self._restore_best()
-        recovered = recover_journals(run_dir / "records", self._say)
-        if recovered:
-            self._say(f"recovered {recovered} games that a killed run had finished")
         self.learner = Learner(learner_config, run_dir, self.device, self._say)
         if self.learner.load():
-            self._say(f"continuing at cycle {self.state.cycle}, {self.learner.batches} batches")
+            self._say(
+                f"continuing at cycle {self.state.cycle}, after {self.state.games:,} games, "
+                f"{self.state.elapsed_s / 60:.1f} minutes and {self.learner.batches:,} batches of learning"
+            )
         elif list_checkpoints(self.learner.checkpoints_dir):
             raise CheckpointError(
                 f"no checkpoint in {self.learner.checkpoints_dir} can be read; "
@@ -97,6 +99,12 @@ class Run:
             )
         elif weights:
             self.learner.adopt(weights)
+        self._adopted = bool(weights)
+        check_needs(config, self.state, run_dir, bool(weights), records, bool(self.standings.best))
+        for name in ("records", "nets"):
+            (run_dir / name).mkdir(parents=True, exist_ok=True)
+        self.log = RunLog(run_dir)
+        self._restore_best()
         if self.state.spoilt:
             self._say(
                 f"learning had spoilt the weights: {self.state.spoilt}. Nothing of that was saved; going on "
@@ -104,8 +112,6 @@ class Run:
             )
             self.log.event("mended", cycle=self.state.cycle, batches=self.learner.batches)
             self.state.spoilt = ""
-        self._adopted = bool(weights)
-        self.learner.refresh()
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}
         self._mean_rate = 0.0
@@ -121,6 +127,12 @@ class Run:
             ValueError: the net that self-play is to use is missing.
         """
         crew = None
+        if recovered := recover_journals(self.run_dir / "records", self._say):
+            self._say(f"recovered {recovered} games that a killed run had finished")
+        own, _ = count_games(self.run_dir / "records")
+        if own.games > self.state.games:  # a kill came before they were counted
+            self.state.games, self.state.positions = own.games, max(self.state.positions, own.positions)
+        self.learner.refresh()
         try:
             if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
                 self._pretrain()
@@ -156,9 +168,7 @@ class Run:
         records are needed in any case)."""
         learner, samples = self.learner, self.config.pretrain_samples
         if not learner.window.seen:
-            raise ValueError(
-                "a run that begins with weights or pretrain_samples needs records: see --records"
-            )
+            raise ValueError(NO_RECORDS)
         self._stage = "pretraining"
         while learner.samples < samples and not self._stopped():
             learner.progress = learner.samples / samples
@@ -256,7 +266,7 @@ class Run:
             training_steps=self.learner.batches,
             games=self.learner.window.games_seen,
             positions=self.learner.window.seen,
-            description=f"Cycle {cycle} of the run {self.run_dir.name}",
+            description=f"Cycle {cycle} of the run {shown_name(self.run_dir)}",
             data=f"{self.learner.window.games_seen:,} games of self-play, {self.state.games:,} in this run.",
             sizes=self.config.side_range(),
             rules=tuple(rule for rule, _ in self.config.mix(False).rules),
@@ -346,10 +356,7 @@ class Run:
         if self.config.self_play_net == "best":
             name = self.standings.best
             if not name:
-                raise ValueError(
-                    "self_play_net is best, but no net of this run was promoted yet: use "
-                    "--set self_play_net=latest until one is (evaluation.every_minutes: how often to try)"
-                )
+                raise ValueError(NO_BEST)
         path = self._file(name)
         if path is None:
             raise ValueError(f"self-play has no net: {self.run_dir / 'nets' / name}.* is missing")
@@ -361,13 +368,6 @@ class Run:
         if name and not nets.restore_best(self.run_dir, name):
             self._say(f"the best net {name} is not here any more: the next one measured takes its place")
             self.standings.best = ""
-
-    def _read_state(self) -> State:
-        state = read_state(self.run_dir) or State()
-        # A cycle that was killed half-way may have left shards; its name must not be used again.
-        cycles = [int(p.name[:6]) for p in (self.run_dir / "records").glob("[0-9]*") if p.name[:6].isdigit()]
-        state.cycle = max([state.cycle, *cycles])
-        return state
 
     def _save(self) -> None:
         if self.learner.batches and not self.state.spoilt:

@@ -22,6 +22,7 @@ from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import EngineError
 from engine.timing.budget import SearchLimits
+from training.files import console
 from training.measure.lost import Turn, lines_of, lost_games, turn_of
 
 
@@ -68,4 +69,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from arena.match import make_parser, run
 from arena.match_config import MatchConfig
+from training.files import console
 from training.measure.players import PLAYERS
 
 _MORE = """\
@@ -59,4 +60,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import NetError
+from training.files import console
 from training.files.lock import DirectoryLock, LockError
+from training.files.naming import shown_name
 from training.settings.recipes import preset, preset_names
 from training.settings.resolve import make_config, read_stored, store_config
 from training.settings.values import ConfigError, weighted_runs
@@ -224,7 +226,7 @@ def _learn(args: argparse.Namespace) -> None:
             _say("stopped; the same command goes on")
             return
     if not args.no_export:
-        name = args.run_dir.name
+        name = shown_name(args.run_dir)
         exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))
         _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
     del lock
@@ -289,4 +291,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

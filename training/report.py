@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from training.files import console
 from training.files.atomic import write_atomically
 from training.files.foreign import ForeignFileError
 from training.run.report import make_report
@@ -35,4 +36,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -11,13 +11,16 @@ and of the learner instead.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from training.files import console
 from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, read_start, read_stored, store_config
@@ -40,7 +43,12 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--preset", choices=preset_names(), help="recipe of a new run by name (laptop)")
     source.add_argument("--config", type=Path, metavar="FILE", help="recipe of a new run as a TOML file")
-    parser.add_argument("--minutes", type=float, help="length of the run, resumed parts together; 0: no end")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, help="length of the run, resumed parts together; 0: no end")
+    length.add_argument(
+        "--more-minutes", type=float, metavar="N",
+        help="end N minutes from what the run has behind it; the plain command then goes on to that end",
+    )  # fmt: skip
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="of self-play and learner")
     parser.add_argument("--workers", type=int, help="self-play processes; 0: one a core")
     parser.add_argument(
@@ -100,6 +108,13 @@ def _recipe(args: argparse.Namespace) -> Recipe:
 def _overrides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Return the `key=value` texts for the run itself, and those for every run that is made."""
     given = {name: getattr(args, name) for name in ("minutes", "device", "workers")}
+    if args.more_minutes is not None:
+        if not 0 < args.more_minutes < math.inf:
+            raise ConfigError(f"--more-minutes must be a number above 0, not {args.more_minutes:g}")
+        from training.run.state import State, read_state
+
+        state = read_state(args.run_dir) or State()
+        given["minutes"] = round(state.elapsed_s / 60 + args.more_minutes, 3)
     texts = {name: f"{name}={value}" for name, value in given.items() if value is not None}
     return [*args.set, *texts.values()], [text for name, text in texts.items() if name != "minutes"]
 
@@ -171,6 +186,8 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     start = _start(args, recipe)
     own, shared = _overrides(args)
     *before, last = plan_run(recipe, args.run_dir, own, shared)
+    if nothing := last.nothing_to_do():
+        raise ConfigError(nothing)
     if args.weights or args.records:
         last = dataclasses.replace(
             last, weights=weighted_runs(args.weights), records=args.records,
@@ -186,6 +203,24 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     return 0
 
 
+@contextlib.contextmanager
+def _entered(run_dir: Path) -> Iterator[DirectoryLock]:
+    """Lock a run directory, made when missing; where what follows is refused, it is as it was before."""
+    new = not run_dir.exists()
+    run_dir.mkdir(parents=True, exist_ok=True)
+    path = run_dir / "lock"
+    lock = DirectoryLock(path)
+    try:
+        yield lock
+    except BaseException:
+        if new:
+            path.unlink(missing_ok=True)
+            for folder in (run_dir / "records", run_dir):
+                with contextlib.suppress(OSError):  # not there, or something is in it
+                    folder.rmdir()
+        raise
+
+
 def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: Callable[[], bool]) -> None:
     """Make runs one after the other, the last one the run itself, until it is over or somebody stops it."""
     from training.loop import Run
@@ -194,8 +229,10 @@ def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: 
     display = Display()
     for plan in plans:
         weights = plan.checkpoints()
-        plan.run_dir.mkdir(parents=True, exist_ok=True)
-        lock = DirectoryLock(plan.run_dir / "lock")
+        plan.check_records()
+        with _entered(plan.run_dir) as lock:
+            run = Run(plan.config, plan.run_dir, stopped, display, weights, venue, bool(plan.records))
+        # Nothing refuses this start any more: from here on the directory changes.
         stored = plan.run_dir / "config.json"
         named = start if plan is plans[-1] else "--config"
         store_config(stored, plan.source, plan.config, named if plan.weights or plan.records else "")
@@ -203,7 +240,6 @@ def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: 
             positions = plan.take_records()
             store_config(stored, plan.source, plan.config, named if plan.weights else "")
             print(f"{positions} positions of {', '.join(map(str, plan.records))} are in the run's records")
-        run = Run(plan.config, plan.run_dir, stopped, display, weights, venue)
         run.run()
         word = "stopped" if stopped() else "finished"
         display.say(f"{word} after {run.elapsed_s() / 60:.1f} minutes of training; run: {plan.run_dir}")
@@ -213,4 +249,4 @@ def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

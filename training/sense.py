@@ -21,6 +21,7 @@ from engine.levels import STRONGEST, WEAKEST
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import format_move
 from engine.search.result import SearchResult
+from training.files import console
 
 FAR = 3
 """Cells from the nearest stone beyond which a stone is senseless (derived: no five holds both)."""
@@ -130,4 +131,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -20,6 +20,7 @@ from pathlib import Path
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from training.export.card import Origin
 from training.export.export import ExportError
+from training.files import console
 from training.files.atomic import write_atomically
 from training.learn.checkpoint import CheckpointError
 from training.run.ship import NETS, Sizes, ship, ship_export
@@ -71,4 +72,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from arena.openings import OpeningError
 from engine.errors import EngineError
+from training.files import console
 from training.measure.survey import lines_of, read, survey
 from training.measure.tuning import TuningError
 from training.measure.tuning_options import add_options, config_of
@@ -54,4 +55,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

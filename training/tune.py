@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from arena.openings import OpeningError
 from engine.errors import EngineError
+from training.files import console
 from training.measure.tuning import TuningError, report, tune
 from training.measure.tuning_options import add_options, config_of
 
@@ -55,4 +56,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

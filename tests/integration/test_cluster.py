@@ -24,7 +24,7 @@ from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 
-pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
+pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
 
 

@@ -20,7 +20,7 @@ from training.crew.crew import WorkerError
 from training.data.journal import read_journal
 from training.settings.play import Mix
 
-ray = pytest.importorskip("ray", reason="Ray is not installed here: pip install 'tengen[ray]'")
+ray = pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -150,7 +150,7 @@ def test_the_loop_learns_from_zero(tmp_path):
     assert learned[-1]["value"] < learned[0]["value"] and learned[-1]["policy"] < learned[0]["policy"]
     pointer = json.loads((tmp_path / "best.json").read_text())
     assert pointer["net"] != "c000000" and (tmp_path / "best.int8.onnx").stat().st_size > 1000
-    assert (tmp_path / "config.json").exists() and list((tmp_path / "tensorboard").iterdir())
+    assert (tmp_path / "config.json").exists() and not (tmp_path / "tensorboard").exists()
     assert not list((tmp_path / "records").glob("*.journal"))
     assert match_main(
         ["--a", f"engine:net={tmp_path / 'best.int8.onnx'},nodes=1,solver=no", "--b", "random",

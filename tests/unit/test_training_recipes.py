@@ -203,11 +203,14 @@ def test_what_a_run_begins_with_is_not_lost_by_a_kill_before_its_first_checkpoin
 ):
     begun_with = []
 
-    def killed(config, run_dir, stopped, display, weights, venue):
-        begun_with.append(weights)
-        raise Killed
+    class KilledRun:
+        def __init__(self, config, run_dir, stopped, display, weights, venue, records):
+            begun_with.append(weights)
 
-    monkeypatch.setattr("training.loop.Run", killed)
+        def run(self):
+            raise Killed
+
+    monkeypatch.setattr("training.loop.Run", KilledRun)
     monkeypatch.setattr(Plan, "checkpoints", lambda plan, report=print: dict(plan.weights))
     run = ["--run-dir", str(tmp_path / "run"), "--device", "cpu"]
     recipe = ["--config", str(chain.path)]

@@ -164,7 +164,7 @@ def test_log_display_and_report(tmp_path):
         elo=33.0, left_s=3700.0,
     )  # fmt: skip
     display.say("promoted")
-    assert "1:01 h left" in stream.getvalue() and "Elo +33" in stream.getvalue()
+    assert "1 h 01 min left" in stream.getvalue() and "Elo +33" in stream.getvalue()
 
 
 def test_charts():

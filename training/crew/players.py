@@ -7,6 +7,7 @@ is on; `training.cluster` is the other implementation.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,10 @@ class Venue(Protocol):
         """Take players on."""
 
 
+RAY_COMMAND = f'{sys.executable} -m pip install "ray>=2.40"'
+"""What installs Ray where this program runs. (The name "tengen" on PyPI is another program.)"""
+
+
 def require_ray() -> None:
     """Refuse to go on without Ray.
 
@@ -109,7 +114,7 @@ def require_ray() -> None:
         ConfigError: it is not installed.
     """
     if importlib.util.find_spec("ray") is None:
-        raise ConfigError('--ray needs Ray, which is not installed: pip install "tengen[ray]"')
+        raise ConfigError(f"--ray needs Ray, which is not installed: {RAY_COMMAND}")
 
 
 class Here:

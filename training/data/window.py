@@ -282,7 +282,8 @@ class Window:
         there = [folder / name for name in sorted(wanted) if (folder / name).exists()]
         if len(there) < len(wanted):
             self._report(
-                f"{len(wanted) - len(there)} of the window's {len(wanted)} shards are not in {folder}"
+                f"batches were drawn from {len(wanted)} shards of games; {len(there)} of these are in "
+                f"{folder}, and learning goes on with them and with new ones (a bundle holds the newest only)"
             )
         for path, games in read_shards(there, self._damaged):
             for size in wanted[path.name]:

@@ -7,9 +7,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#4d4d4d", "#35978f", "#c51b7d")
+_LIGHT = ("#2166ac", "#b2182b", "#1b7837", "#b35806", "#762a83", "#4d4d4d", "#01665e", "#c51b7d")
+_DARK = ("#7fb3e6", "#f4877f", "#7fc97f", "#fdb863", "#c2a5cf", "#c8c8c8", "#80cdc1", "#f4a6d0")
+_KEY = '<svg viewBox="0 0 10 10" aria-hidden=true><rect class=key width=10 height=10 /></svg>'
 _WIDTH, _HEIGHT = 520, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 40
+
+
+def chart_style() -> str:
+    """Return the rules of a page that shows charts, for light and dark screens."""
+    light, dark = (
+        ";".join(f"--c{i}:{colour}" for i, colour in enumerate(colours)) for colours in (_LIGHT, _DARK)
+    )
+    classes = "".join(f".c{i}{{--c:var(--c{i})}}" for i in range(len(_LIGHT)))
+    return (
+        f":root{{color-scheme:light dark;--page:#fff;--text:#222;--faint:#595959;--line:#d8d8d8;{light}}}"
+        f"@media(prefers-color-scheme:dark){{:root{{--page:#16181c;--text:#e6e6e6;--faint:#a9adb3;"
+        f"--line:#3a3e45;{dark}}}}}"
+        f"{classes}svg{{width:100%;height:auto}}svg text{{font-size:11px;fill:var(--faint)}}"
+        "polyline,.range{stroke:var(--c);fill:none}circle,.key{fill:var(--c)}.grid{stroke:var(--line)}"
+        ".legend span{display:inline-block;white-space:nowrap;margin-right:12px;font-size:12px}"
+        ".legend svg{width:10px;height:10px;margin-right:4px}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +51,23 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def curve_chart(
-    title: str, x_label: str, curves: Sequence[Curve], y_range: tuple[float, float] | None = None
-) -> str:
-    """Return a chart as an SVG element; one without points says so.
+    title: str, x_label: str, curves: Sequence[Curve], y_range: tuple[float, float] | None = None,
+    about: str = "",
+) -> str:  # fmt: skip
+    """Return a chart as a figure with an SVG element; one without points says so.
 
     Args:
+        title: of the chart.
+        x_label: what x counts.
+        curves: to draw.
         y_range: fixed limits of y; None fits the points.
+        about: a sentence on what the chart means.
     """
+    head = f"<figure><figcaption>{html.escape(title)}</figcaption><p class=about>{html.escape(about)}</p>"
     curves = [Curve(curve.name, [p for p in curve.points if all(map(math.isfinite, p))]) for curve in curves]
     points = [p for curve in curves for p in curve.points]
     if not points:
-        return f"<figure><figcaption>{html.escape(title)}</figcaption><p>no data</p></figure>"
+        return f"{head}<p>no data</p></figure>"
     x0, x1 = min(p[0] for p in points), max(p[0] for p in points)
     y0, y1 = y_range or (min(min(p[1:]) for p in points), max(max(p[1:]) for p in points))
     x1, y1 = (x1 if x1 > x0 else x0 + 1), (y1 if y1 > y0 else y0 + 1)
@@ -64,21 +89,21 @@ def curve_chart(
         out.append(f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     out.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{html.escape(x_label)}</text>')
     for i, curve in enumerate(curves):
-        colour = _COLOURS[i % len(_COLOURS)]
+        out.append(f'<g class="c{i % len(_LIGHT)}">')
         if curve.points and len(curve.points[0]) == 4:
             for x, _, low, high in curve.points:
                 (px, p0), (_, p1) = at(x, low), at(x, high)
-                out.append(f'<path stroke="{colour}" opacity=".35" d="M{px:.1f} {p0:.1f}V{p1:.1f}"/>')
+                out.append(f'<path class="range" opacity=".45" d="M{px:.1f} {p0:.1f}V{p1:.1f}"/>')
         path = " ".join("{:.1f},{:.1f}".format(*at(p[0], p[1])) for p in curve.points)
-        out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.6" points="{path}"/>')
+        out.append(f'<polyline stroke-width="1.6" points="{path}"/>')
         if len(curve.points) < 40:
             for p in curve.points:
                 px, py = at(p[0], p[1])
-                out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.2" fill="{colour}"/>')
+                out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.2"/>')
+        out.append("</g>")
     out.append("</svg>")
     legend = "".join(
-        f'<span><i style="background:{_COLOURS[i % len(_COLOURS)]}"></i>{html.escape(curve.name)}</span>'
+        f'<span class="c{i % len(_LIGHT)}">{_KEY}{html.escape(curve.name)}</span>'
         for i, curve in enumerate(curves)
     )
-    head = f"<figure><figcaption>{html.escape(title)}</figcaption>"
     return f"{head}{''.join(out)}<p class=legend>{legend}</p></figure>"

@@ -7,6 +7,14 @@ import time
 from typing import TextIO
 
 
+def time_text(seconds: float) -> str:
+    """Return a length of time as people say it: "45 s", "5 min", "2 h 05 min"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = int(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
 class Display:
     """A live line on a terminal, a line now and then elsewhere."""
 
@@ -38,7 +46,7 @@ class Display:
         if elo is not None:
             parts.append(f"Elo {elo:+.0f}")
         if left_s is not None:
-            parts.append(f"{left_s // 3600:.0f}:{left_s % 3600 // 60:02.0f} h left")
+            parts.append(f"{time_text(left_s)} left")
         text = " | ".join(parts)
         if self._live:
             self._stream.write("\r" + text.ljust(self._width))

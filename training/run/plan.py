@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from training.data.imports import import_shards
+from training.data.imports import import_shards, newest_shards
 from training.learn.checkpoint import list_checkpoints, newest_good
+from training.play.evaluators import UNIFORM
 from training.run.state import is_over, read_state
 from training.settings.recipes import BEFORE, Recipe, earlier
 from training.settings.resolve import make_config, read_stored
@@ -52,11 +53,38 @@ class Plan:
             found[newest[0]] = found.get(newest[0], 0.0) + share
         return found
 
+    def check_records(self) -> None:
+        """Look at what `take_records` would copy, without copying.
+
+        Raises:
+            RecordError: see `take_records`.
+        """
+        newest_shards(self.records, self.records_positions)
+
+    def nothing_to_do(self) -> str:
+        """Return why the run has nothing left to do; empty where it has something, if only a measurement."""
+        state, stored = read_state(self.run_dir), read_stored(self.run_dir / "config.json")
+        if state is None or stored is None or not is_over(self.config, state):
+            return ""
+        newest = state.net.partition(".")[0]
+        if make_config(stored[1]) == self.config and state.net != UNIFORM and newest not in state.measured:
+            return ""  # it was killed before its last net was measured
+        limits = []
+        if self.config.minutes:
+            limits.append(f"minutes={self.config.minutes:g}, which counts all its parts")
+        if self.config.total_positions:
+            limits.append(f"total_positions={self.config.total_positions}")
+        return (
+            f"{self.run_dir} has {state.elapsed_s / 60:.1f} minutes of training and {state.positions:,} "
+            f"positions behind it, so that {' and '.join(limits)} leaves nothing to do; --more-minutes N "
+            "goes on for N minutes from here"
+        )
+
     def take_records(self) -> int:
         """Copy the games of `records` into the run's own; return the positions from elsewhere that it has.
 
         Raises:
-            RecordError: see `import_shards`.
+            RecordError: see `newest_shards`.
         """
         own = self.run_dir / "records"
         own.mkdir(parents=True, exist_ok=True)

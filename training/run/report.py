@@ -14,22 +14,24 @@ from typing import Any
 import numpy as np
 
 from engine.rules.rule import Rule
+from training.data.imports import count_games
 from training.data.records import DRAW, End
 from training.data.shards import RecordError, list_shards, read_shard
 from training.files.foreign import ForeignFileError, is_number, parse_table, read_bounded, read_table
+from training.files.naming import shown_name
 from training.measure.gate import read_standings
-from training.run.charts import Curve, curve_chart
+from training.run.charts import Curve, chart_style, curve_chart
+from training.run.display import time_text
 from training.run.log import LOG_BYTES
 from training.run.state import State, read_state
 
 _STYLE = """
-body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:2em auto;padding:0 1em;color:#222}
-main{display:grid;grid-template-columns:repeat(auto-fill,minmax(420px,1fr));gap:18px}
-figure{margin:0;border:1px solid #ddd;border-radius:6px;padding:8px}figcaption{font-weight:600}
-svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}.grid{stroke:#e6e6e6}
-.legend span{margin-right:12px;font-size:12px}
-.legend i{display:inline-block;width:10px;height:10px;margin-right:4px}
-table{border-collapse:collapse}td,th{border:1px solid #ddd;padding:3px 8px;text-align:right}
+body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:2em auto;padding:0 1em}
+body{overflow-wrap:anywhere;background:var(--page);color:var(--text)}
+main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(420px,100%),1fr));gap:18px}
+figure{margin:0;border:1px solid var(--line);border-radius:6px;padding:8px}figcaption{font-weight:600}
+.about{margin:2px 0 6px;font-size:13px;color:var(--faint)}pre{overflow-x:auto}
+table{border-collapse:collapse}td,th{border:1px solid var(--line);padding:3px 8px;text-align:right}
 td:first-child{text-align:left}
 """
 _BINS = 24
@@ -98,15 +100,18 @@ def make_report(run_dir: Path) -> str:
     events = read_log(run_dir / "log.jsonl")
     clock = _Clock(events)
     charts = [
-        *_learning(events, clock),
-        *_speed(events, clock),
         *_strength(run_dir, events, clock),
+        *_learning(events, clock),
         *_games(run_dir),
+        *_speed(events, clock),
     ]
-    title = f"Training run {run_dir.name}"
+    title = f"Training run {shown_name(run_dir)}"
     return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
-        f"<style>{_STYLE}</style><h1>{html.escape(title)}</h1>{_summary(run_dir, events, clock)}"
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width,initial-scale=1'>"
+        f"<title>{html.escape(title)}</title>"
+        f"<style>{chart_style()}{_STYLE}</style><h1>{html.escape(title)}</h1>"
+        f"{_summary(run_dir, events, clock)}"
         f"<main>{''.join(charts)}</main>{_ladder(run_dir)}{_settings(run_dir)}</html>\n"
     )
 
@@ -123,35 +128,56 @@ def _curve(
 
 
 def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
-    def chart(title: str, *keys: str) -> str:
+    def chart(title: str, about: str, *keys: str) -> str:
         lines = [_curve(events, clock, "learn", key) for key in keys]
-        return curve_chart(title, "hours", [line for line in lines if line.points])
+        return curve_chart(title, "hours", [line for line in lines if line.points], about=about)
 
     return [
-        chart("Losses", "loss", "policy", "value", "reply", "soft"),
-        chart("Entropy of targets and of the policy, nats", "target_entropy", "entropy", "policy_entropy"),
-        chart("Explained variance of the value", "explained_variance"),
-        chart("KL of the policy", "policy_kl", "kl"),
-        chart("Learning rate", "lr"),
-    ]
+        chart(
+            "Losses",
+            "Cross entropy in nats of each head on the batches it learned from. They fall at first; a rise "
+            "later is usual when the games become harder.",
+            "loss", "policy", "value", "reply", "soft",
+        ),
+        chart(
+            "Entropy of targets and of the policy, nats",
+            "How undecided the search and the net are. The net's curve should come near that of the targets "
+            "from above; near 0 means that the net has one idea only.",
+            "target_entropy", "entropy", "policy_entropy",
+        ),
+        chart(
+            "Explained variance of the value",
+            "How much of the results the net foretells: 0 nothing, 1 all. Good nets have about a half.",
+            "explained_variance",
+        ),
+        chart(
+            "KL of the policy",
+            "How far the net's policy is from the target. The lower the better.",
+            "policy_kl", "kl",
+        ),
+        chart("Learning rate", "The size of a step. It falls towards the end of a run with an end.", "lr"),
+    ]  # fmt: skip
 
 
 def _speed(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
     keys, shares = ("positions_per_s",), ("evaluated_share", "rejected_openings", "cores_busy")
     stale = [_curve(events, clock, "play", k) for k in ("staleness", "staleness_most")]
-    far = [curve_chart("Age of the nets that played on a cluster, in newer nets", "hours", stale)]
+    far = curve_chart(
+        "Age of the nets that played on a cluster, in newer nets", "hours", stale,
+        about="How many newer nets there were when a game was played; 1 is usual.",
+    )  # fmt: skip
     return [
-        *(far if stale[0].points else []),
         curve_chart(
-            "Self-play, positions a second", "hours", [_curve(events, clock, "play", k) for k in keys]
+            "Self-play, positions a second", "hours", [_curve(events, clock, "play", k) for k in keys],
+            about="Speed of all workers together. A fall means that something else uses the machine.",
         ),
         curve_chart(
-            "Shares in self-play",
-            "hours",
-            [_curve(events, clock, "play", k) for k in shares],
-            (0.0, 1.0),
+            "Shares in self-play", "hours", [_curve(events, clock, "play", k) for k in shares], (0.0, 1.0),
+            "Simulations that asked the net (the others were proven or known), openings refused as too "
+            "uneven, and cores in use: below 0.9 something waits.",
         ),
-    ]
+        *([far] if stale[0].points else []),
+    ]  # fmt: skip
 
 
 def _strength(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
@@ -173,20 +199,26 @@ def _strength(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) ->
                     (clock.hours(i), event["depth"][event["a"]])
                 )
     return [
-        curve_chart("Elo over time (uniform prior = 0), 95 %", "hours", [Curve("net", by_hours)]),
-        curve_chart("Elo over games, 95 %", "games", [Curve("net", by_games)]),
         curve_chart(
-            "Score against opponents without a net",
-            "hours",
-            [Curve(n, p) for n, p in sorted(scores.items())],
-            (0, 1),
+            "Elo over time, 95 %", "hours", [Curve("net", by_hours)],
+            about="Strength of each measured net at equal simulations; 0 is a search without a net. While it "
+            "rises, more training helps.",
         ),
         curve_chart(
-            "Mean search depth of the measured nets, the untrained one first",
-            "hours",
+            "Elo over games, 95 %", "games", [Curve("net", by_games)],
+            about="The same over the games played so far: what the games were worth, whatever the machine.",
+        ),
+        curve_chart(
+            "Score against opponents without a net", "hours",
+            [Curve(n, p) for n, p in sorted(scores.items())], (0, 1),
+            "1 wins all games, 0.5 is even. An opponent that was beaten twice by 98 % is not asked again.",
+        ),
+        curve_chart(
+            "Mean search depth of the measured nets", "hours",
             [Curve(n, p) for n, p in sorted(depths.items())],
+            about="Plies of the search's mean line, the untrained net first. A surer net looks further.",
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _games(run_dir: Path) -> list[str]:
@@ -216,10 +248,19 @@ def _games(run_dir: Path) -> list[str]:
         Curve(name, _binned(points, number)) for name, points in ends.items() if any(p[1] for p in points)
     ]
     return [
-        curve_chart("Length of games, share of the board", "games", curves(lengths)),
-        curve_chart("Score of black", "games", curves(black), (0.0, 1.0)),
-        curve_chart("How games end", "games", used, (0.0, 1.0)),
-    ]
+        curve_chart(
+            "Length of games, share of the board", "games", curves(lengths),
+            about="Stones at the end over cells of the board. Early proofs make games short.",
+        ),
+        curve_chart(
+            "Score of black", "games", curves(black), (0.0, 1.0),
+            "0.5 is even: openings are drawn so that neither side is ahead. Far from it they are not level.",
+        ),
+        curve_chart(
+            "How games end", "games", used, (0.0, 1.0),
+            "Share of each reason. Most games of a net that has learned end by a proof of the solver.",
+        ),
+    ]  # fmt: skip
 
 
 def _binned(points: Sequence[tuple[int, float]], last: int) -> list[tuple[float, float]]:
@@ -233,14 +274,15 @@ def _binned(points: Sequence[tuple[int, float]], last: int) -> list[tuple[float,
 
 
 def _summary(run_dir: Path, events: Sequence[dict[str, Any]], clock: _Clock) -> str:
-    state = read_state(run_dir) or State()
+    state, (own, others) = read_state(run_dir) or State(), count_games(run_dir / "records")
     best_path = run_dir / "best.json"
     best = read_table(best_path) if best_path.exists() else {}
     parts = [
-        f"{state.games:,} games",
-        f"{state.positions:,} positions",
+        f"{max(state.games, own.games):,} games"
+        + (f" and {others.games:,} of other runs" if others.games else ""),
+        f"{max(state.positions, own.positions):,} positions",
         f"{state.cycle} cycles",
-        f"{clock.hours(-1) if events else 0:.2f} hours",
+        f"{time_text(3600 * clock.hours(-1) if events else 0)} of training",
     ]
     if best and all(is_number(best.get(name)) for name in ("elo", "elo_half_width")):
         elo = f"Elo {best['elo']:+.0f} +- {best['elo_half_width']:.0f}"

@@ -83,6 +83,19 @@ def read_state(run_dir: Path) -> State | None:
     return parse_state(read_table(path), path) if path.exists() else None
 
 
+def resume_state(run_dir: Path) -> State:
+    """Return the state that a run goes on with: as it was stored, in a cycle whose name was not used.
+
+    Raises:
+        ForeignFileError: see `parse_state`.
+    """
+    state = read_state(run_dir) or State()
+    # A cycle that was killed half-way may have left shards; its name must not be used again.
+    cycles = [int(p.name[:6]) for p in (run_dir / "records").glob("[0-9]*") if p.name[:6].isdigit()]
+    state.cycle = max([state.cycle, *cycles])
+    return state
+
+
 def has_played_enough(config: RunConfig, positions: int, elapsed_s: float) -> bool:
     """Return whether a run has come to the end that its settings name, by time or by positions."""
     late = bool(config.minutes) and elapsed_s >= 60 * config.minutes

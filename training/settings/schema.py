@@ -229,6 +229,13 @@ class EvaluationConfig:
         for name in self.yardsticks:
             if not re.fullmatch(r"random|uniform|tactical|rollouts:[1-9][0-9]{0,6}", name):
                 raise ConfigError(f"a yardstick is random, rollouts:N, uniform or tactical, not {name!r}")
+        weighted_rule(str(self.rule))
+        for side in (self.size, *self.sizes):
+            weighted_size(str(side))
+        if min(self.pairs, self.yardstick_pairs, self.simulations) < 1:
+            raise ConfigError("evaluation.pairs, yardstick_pairs and simulations must be at least 1")
+        if not 0 <= self.threshold <= 1 or self.every_minutes < 0:
+            raise ConfigError("evaluation.threshold or every_minutes out of range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +331,8 @@ class RunConfig:
             raise ConfigError("play.simulations or play.full_share out of range")
         if not 0 <= self.play.opening.regret_share <= 1:
             raise ConfigError("play.opening.regret_share is a share, 0 to 1")
+        if self.play.opening.tries < 1:
+            raise ConfigError("play.opening.tries must be at least 1")
         self.mix(False)
         if self.small_share:
             self.mix(True)
