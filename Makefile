@@ -36,7 +36,7 @@ brain: $(VENV)/brain.stamp
 	@$(PY) -m protocol $(ARGS)
 
 play: $(VENV)/play.stamp
-	@$(PY) -m engine play $(ARGS)
+	@$(PY) -m arena.play $(ARGS)
 
 board: $(VENV)/board.stamp
 	@$(PY) -m board $(ARGS)

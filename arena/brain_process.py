@@ -357,6 +357,7 @@ class BrainProcess:
         if self._pidfd is not None:
             with contextlib.suppress(OSError):
                 os.close(self._pidfd)
+            self._pidfd = None
         self._close_files()
 
     def _close_files(self) -> None:

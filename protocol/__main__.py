@@ -182,7 +182,7 @@ def _tell(writer: Writer, text: Callable[[str], list[str]]) -> None:
 
 
 def _play(arguments: Sequence[str]) -> int:
-    from engine.play.cli import main as play
+    from arena.play import main as play
 
     return play(arguments)
 

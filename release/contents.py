@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = "pbrain-tengen"
 """Name of the executable (protocol: managers want the prefix pbrain-)."""
-PACKAGES = ("engine", "protocol", "board")
+PACKAGES = ("engine", "protocol", "board", "arena")
 
 EXCLUDED_MODULES = (
     # ours, for developers

@@ -50,6 +50,7 @@ class Manager:
         start_ms: how long it waits for an answer before the first move.
         tolerance_ms: overrun that does not yet lose, unless a match says otherwise.
         last_ms: what the last move took.
+        on_remark: gets every MESSAGE and DEBUG line that is read; None: nobody.
     """
 
     name: ClassVar[str] = ""
@@ -85,7 +86,6 @@ class Manager:
         cwd: str | os.PathLike[str] | None = None,
         log_path: str | os.PathLike[str] | None = None,
         cores: frozenset[int] | None = None,
-        on_remark: Callable[[str], None] | None = None,
     ) -> None:
         """Prepare; the process starts when the manager would start it.
 
@@ -95,13 +95,13 @@ class Manager:
             cwd: working directory of the brain.
             log_path: file that gets the conversation and stderr.
             cores: the only ones that the brain may run on; None: all.
-            on_remark: gets every MESSAGE and DEBUG line, while a move is waited for.
         """
         self.command, self.limits = command, limits
         self.brain: BrainProcess | None = None
         self.clock = MatchClock(limits)
         self.last_ms: float | None = None
-        self._cwd, self._log_path, self._cores, self._on_remark = cwd, log_path, cores, on_remark
+        self.on_remark: Callable[[str], None] | None = None
+        self._cwd, self._log_path, self._cores = cwd, log_path, cores
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._cold = self._in_step = False
         self._queued_ms = 0.0
@@ -115,6 +115,11 @@ class Manager:
         self.clock = MatchClock(self.limits)
         self._in_step = False  # whether the brain's board is the position without the opponent's last move
         self._ended_talk = ""
+
+    def set_limits(self, limits: BrainLimits) -> None:
+        """Tell a running brain other limits, with a fresh clock."""
+        self.limits, self.clock = limits, MatchClock(limits)
+        self._send(*self._info())
 
     def move(self, position: Position) -> int:
         """Ask for a move."""
@@ -252,8 +257,8 @@ class Manager:
             return False
         if not REMARK.fullmatch(line.raw) or len(line.raw) >= MAX_REMARK:
             self.game.report("bad message", self.player, repr(line.raw))
-        if self._on_remark is not None:
-            self._on_remark(line.text)
+        if self.on_remark is not None:
+            self.on_remark(line.text)
         return True
 
     def _report_idle_lines(self) -> None:

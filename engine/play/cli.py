@@ -9,11 +9,15 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from engine.commands.options import add_board_options, add_config_options, config_from
 from engine.errors import EngineError, PositionError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
+
+if TYPE_CHECKING:
+    from engine.play.table import Opponent
 
 MISSING = (
     "error: the game at the terminal needs the package rich; get it with `make play`, or `pip install rich`"
@@ -39,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time", metavar="SECONDS", default="3", help="the engine's for a move, at most (default 3)"
     )
     add_board_options(parser)
+    parser.add_argument(
+        "--opponent", metavar="PATH", help="play against this Gomocup brain: a path, or a command in quotes"
+    )
     parser.add_argument("--swap2", action="store_true", help="begin with the swap2 opening")
     parser.add_argument("--load", metavar="FILE", help="go on with a saved game (.psq, .sgf)")
     parser.add_argument(
@@ -53,8 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_options(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | None = None) -> int:
     """Play; return 0 after a session, 2 without the terminal library.
+
+    Args:
+        args: of `add_arguments`.
+        make_opponent: returns the player that --opponent names.
 
     Raises:
         EngineError: an option, the net or the game to load is unusable.
@@ -78,12 +89,18 @@ def run(args: argparse.Namespace) -> int:
         getattr(config, name) != getattr(type(config)(), name) for name in GOVERNED
     ):
         raise PositionError(f"--level decides the strength here; leave out level, {', '.join(GOVERNED)}")
+    if args.opponent is not None and make_opponent is None:
+        raise PositionError("--opponent is for `python -m arena.play`, which takes the same options")
+    if args.opponent is not None and args.swap2:
+        raise PositionError("--opponent and --swap2 do not go together: few brains know that opening")
     table = Table(
         HUMANS[args.colour],
         parse_levels(args.level),
         parse_seconds(args.time),
         min(60.0, max(0.0, args.delay)),
     )
+    if args.opponent is not None and make_opponent is not None:
+        table.opponent = make_opponent(args.opponent)
     if args.load is not None and args.swap2:
         raise PositionError("--load and --swap2 do not go together")
     width, height = args.size
@@ -105,18 +122,20 @@ def run(args: argparse.Namespace) -> int:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:
         thinker.close()
+        if table.opponent is not None:
+            table.opponent.close()
         for message in messages:
             print(message, file=sys.stderr)
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], make_opponent: Callable[[str], Opponent] | None = None) -> int:
     """Run as a program of its own, e.g. of the packed brain; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="play", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser)
     try:
-        return run(parser.parse_args(argv))
+        return run(parser.parse_args(argv), make_opponent)
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

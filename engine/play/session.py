@@ -122,7 +122,7 @@ class Session:
         board, table = self.game.board, self.table
         lines = [f"Tengen  {board.width}x{board.height} {self.game.rule_name}", ""]
         for colour in (0, 1):
-            player = "you" if colour in table.humans else f"level {table.levels[colour]}"
+            player = "you" if colour in table.humans else table.player(colour)
             mark = ">" if colour == board.to_move and not self.game.over else " "
             stone = "" if self.screen.coloured else f" ({'XO'[colour]})"
             lines.append(f"{mark} {COLOURS[colour]}{stone}: {player}")
@@ -144,9 +144,11 @@ class Session:
             return f"swap2: {self.opening.question}"
         side = COLOURS[game.board.to_move]
         if self.engine_is_due:
-            return f"{side} (level {self.table.levels[game.board.to_move]}) thinks; Ctrl-C: move now"
+            player = self.table.player(game.board.to_move)
+            now = "move now" if self.table.opponent_of(game.board.to_move) is None else "end it"
+            return f"{side} ({player}) thinks; Ctrl-C: {now}"
         if game.board.to_move not in self.table.humans:
-            return f"Paused, {side} (level {self.table.levels[game.board.to_move]}) to move; `go` plays on."
+            return f"Paused, {side} ({self.table.player(game.board.to_move)}) to move; `go` plays on."
         return f"Your move, {side}."
 
     # --- turns ----------------------------------------------------------------------------------------------
@@ -194,20 +196,32 @@ class Session:
             return
         game, watching = self.game, not self.table.humans
         colour = game.board.to_move
-        thought = self.thinker.move(game, self.table.levels[colour], self.table.time_s)
+        point, elapsed_s, interrupted = self._point_of(colour)
         self.screen.clear_progress()
-        game.play(thought.value.point, 1000 * thought.elapsed_s)
+        game.play(point, 1000 * elapsed_s)
         self.panel, self.hint = (), None
-        where = game.name(thought.value.point)
+        where = game.name(point)
         if not game.over and not watching:
-            self.say(f"{COLOURS[colour]} plays {where}. Your move, {COLOURS[game.board.to_move]}.")
+            opponent = self.table.opponent_of(colour)
+            remark = f" ({opponent.remark})" if opponent is not None and opponent.remark else ""
+            self.say(f"{COLOURS[colour]} plays {where}{remark}. Your move, {COLOURS[game.board.to_move]}.")
         if watching:
-            if thought.interrupted:
+            if interrupted:
                 self.paused = True
                 self.say(f"Paused after {COLOURS[colour]} {where}; `go` plays on.")
             elif not game.over and self.screen.redraws:
                 self.redraw()
                 self._sleep(self.table.delay_s)
+
+    def _point_of(self, colour: int) -> tuple[int, float, bool]:
+        """Return the move of the engine or of who plays for it, its seconds, and whether it was cut short."""
+        game, table = self.game, self.table
+        opponent = table.opponent_of(colour)
+        if opponent is None:
+            thought = self.thinker.move(game, table.levels[colour], table.time_s)
+            return thought.value.point, thought.elapsed_s, thought.interrupted
+        moved = self.thinker.watched(lambda stop: opponent.move(game, table.time_s, stop))
+        return moved.value, moved.elapsed_s, moved.interrupted
 
     def _engine_opens(self, opening: Swap2) -> None:
         """Answer swap2's question for the engine."""
@@ -269,7 +283,13 @@ class Session:
         self.paused = False
 
     def start(self, game: Game, *, swap2: bool = False) -> None:
-        """Begin another game at the same table."""
+        """Begin another game at the same table.
+
+        Raises:
+            PositionError: a swap2 opening against somebody who may not know it.
+        """
+        if swap2 and self.table.opponent is not None:
+            raise PositionError(f"swap2 is for games against Tengen, not {self.table.opponent.name}")
         game.from_bottom = self.game.from_bottom
         self.game, self.opening, self.paused = game, Swap2() if swap2 else None, False
         self.saved = list(game.points)

@@ -60,33 +60,33 @@ class Thinker:
         """Choose a move for the side to move."""
         engine = self._engines.placed(game, level)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
-        return self._watched(lambda stop: engine.think(limits, arrival_s, stop=stop))
+        return self.watched(lambda stop: engine.think(limits, arrival_s, stop=stop))
 
     def analyse(self, game: Game, time_s: float, count: int) -> Thought[SearchResult]:
         """Return the best moves at full strength."""
         engine = self._engines.placed(game, STRONGEST)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
-        return self._watched(lambda stop: engine.nbest(count, limits, arrival_s, stop=stop))
+        return self.watched(lambda stop: engine.nbest(count, limits, arrival_s, stop=stop))
 
     def swap2(self, game: Game, level: int, time_s: float) -> Thought[Swap2Answer]:
         """Answer the question of a swap2 opening that the stones of the game ask."""
         engine = self.engine(level)
         engine.new_game(game.board.width, game.board.height, game.rule)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
-        return self._watched(lambda stop: engine.swap2(game.points, limits, arrival_s, stop=stop))
+        return self.watched(lambda stop: engine.swap2(game.points, limits, arrival_s, stop=stop))
 
     def review(
         self, game: Game, time_s: float, on_move: Callable[[ReviewedMove], None]
     ) -> Thought[list[ReviewedMove]]:
         """Judge every move of the game at full strength; `on_move` is called in another thread."""
         engine, record = self.engine(STRONGEST), game.record(("black", "white"))
-        return self._watched(lambda stop: review(engine, record, _limits(time_s), on_move, stop))
+        return self.watched(lambda stop: review(engine, record, _limits(time_s), on_move, stop))
 
     def close(self) -> None:
         """Give memory back."""
         self._engines.close()
 
-    def _watched(self, work: Callable[[threading.Event], T]) -> Thought[T]:
+    def watched(self, work: Callable[[threading.Event], T]) -> Thought[T]:
         """Run work in a thread, so that this one can hear Ctrl-C and show the time."""
         stop = threading.Event()
         outcome: list[T] = []

@@ -49,7 +49,8 @@ def test_a_module_that_is_not_compiled_stops_the_build(tmp_path: Path) -> None:
 
 def test_modules_that_are_imported_late_are_packed() -> None:
     packed = contents.hidden_modules()
-    for name in ("engine.commands.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"):
+    names = ["engine.commands.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"]
+    for name in [*names, "arena.play"]:
         assert name in packed
     assert not any(name.split(".")[0] in ("training", "tests", "release") for name in packed)
 
@@ -82,7 +83,7 @@ assert not slow, f"{slow}: the programs for people slow the start of the brain"
 """
 DRAW = """
 import io, contextlib
-from engine.play.cli import main
+from arena.play import main
 sys.stdin = io.StringIO("h8\\nhint\\nundo\\nquit\\n")
 sys.exit(main(["--level", "2", "--time", "1"]))
 """

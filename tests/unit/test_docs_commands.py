@@ -176,7 +176,7 @@ def test_a_command_that_is_wrong_is_seen(program, arguments, problem):
     [
         ("python -m training.report runs/mine   # writes a page", [("training.report", ("runs/mine",))]),
         ("A=1 .venv/bin/python -m engine play --level 3 2>&1 | tail", [("engine", ("play", "--level", "3"))]),
-        ('make play ARGS="--level 3"', [("engine", ("play", "--level", "3"))]),
+        ('make play ARGS="--level 3"', [("arena.play", ("--level", "3"))]),
         ("dist/pbrain-tengen --self-check", [("protocol", ("--self-check",))]),
         ('c-gomoku-cli cmd="python -m protocol --set level=4" x', [("protocol", ("--set", "level=4"))]),
     ],
