@@ -17,13 +17,14 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
-.PHONY: brain play board train dist test test-cluster bench lint debug sanitize clean help
+.PHONY: brain play board train dist docs test test-cluster bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
 	@echo "make board   set up the same and a small web server, open the board in the browser"
 	@echo "make train   set up what training needs, without tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
 	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
+	@echo "make docs    build the documentation as a site in build/docs"
 	@echo "make test    set up everything, run the tests; TORCH=cuda as above"
 	@echo "make test-cluster  add Ray (80 MB), run the tests of self-play on a cluster"
 	@echo "make bench   print the search signature and the speed of this machine"
@@ -46,6 +47,10 @@ train: $(VENV)/train.stamp
 
 dist: $(VENV)/dist.stamp
 	@$(PY) -m release.build $(ARGS)
+
+docs: $(VENV)/docs.stamp
+	@$(PY) -m sphinx -q -W --keep-going -c docs . build/docs $(ARGS)
+	@echo "build/docs/docs/index.html"
 
 test: $(VENV)/test.stamp
 	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
@@ -94,6 +99,11 @@ $(VENV)/board.stamp: $(VENV)/brain.stamp
 $(VENV)/dist.stamp: $(VENV)/play.stamp $(VENV)/board.stamp
 	@echo "installing what packing needs" >&2
 	@$(PIP) pyinstaller psutil </dev/null >&2
+	@touch $@
+
+$(VENV)/docs.stamp: $(PY) constraints.txt pyproject.toml
+	@echo "installing what the documentation needs" >&2
+	@$(PIP) $(call NEEDS,docs) </dev/null >&2
 	@touch $@
 
 # A stamp for each answer to TORCH: another answer looks again, none keeps what is there.

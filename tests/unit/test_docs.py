@@ -76,9 +76,27 @@ def test_python_examples_run():
         assert doctest.testfile(str(page), module_relative=False, encoding="utf-8").failed == 0
 
 
-def test_every_developer_command_is_in_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_command_is_on_its_page():
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"`python -m engine {name}" not in text] == []
+    files = (ROOT / "training").glob("*.py")
+    programs = [path.stem for path in files if "__main__" in path.read_text(encoding="utf-8")]
+    assert [name for name in programs if f"`python -m training.{name}" not in text] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]+):", makefile, re.MULTILINE)) - {"help"}
+    assert [name for name in sorted(targets) if f"`make {name}`" not in text] == []
+
+
+def test_every_page_is_in_the_index():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    wanted = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    wanted |= {f"../training/record/{page.stem}" for page in (ROOT / "training" / "record").glob("*.md")}
+    assert sorted(name for name in wanted if f"\n{name}\n" not in text) == []
+
+
+def test_the_readme_is_short():
+    words = len((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert 900 <= words <= 1200
 
 
 def test_the_map_in_the_readme_has_every_folder():
@@ -93,4 +111,4 @@ def test_the_map_in_the_readme_has_every_folder():
 def test_there_is_something_to_check():
     """The patterns above find what they look for, so that silence means agreement."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(LINK.findall(text)) > 10 and len(MODULE.findall(text)) > 10
+    assert len(LINK.findall(text)) > 10 and len(MODULE.findall(text)) > 3

@@ -45,7 +45,7 @@ enum {
     LINES_BYTE = 127,                           /* largest activation in 8 bits */
     LINES_BYTE_LOAD = 32767 / LINES_BYTE,       /* of the sum of either sign of the weights that share a 16-bit sum */
     LINES_FARS = 64,                            /* empty boards that are kept */
-    LINES_FEW = 5                               /* stones that a window needs (tuned: docs/nets.md) */
+    LINES_FEW = 5                               /* stones that a window needs (tuned: docs/line-nets.md) */
 };
 
 /* --- memory -------------------------------------------------------------------------------------------------- */
