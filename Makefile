@@ -28,7 +28,7 @@ help:
 	@echo "make test    set up everything, run the tests; TORCH=cuda as above"
 	@echo "make test-cluster  add Ray (80 MB), run the tests of self-play on a cluster"
 	@echo "make bench   print the search signature and the speed of this machine"
-	@echo "make lint    ruff, mypy, cython-lint, import borders"
+	@echo "make lint    ruff, mypy, cython-lint, import borders, commit messages since origin"
 	@echo "make debug   rebuild the kernel with bounds checks (make clean brings the release build back)"
 	@echo "make sanitize  search many positions with a kernel that is watched for wrong memory and arithmetic"
 	@echo "make clean   remove the kernel, the packed brain and the environment's stamps"
@@ -68,6 +68,7 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy engine protocol board arena training
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --max-line-length 120 engine training
 	$(BIN)/lint-imports
+	$(PY) -m tests.architecture.commits
 
 debug: $(VENV)/brain.stamp
 	TENGEN_DEBUG=1 $(PY) setup.py -q build_ext --inplace --force >&2
