@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engine.errors import PositionError
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_moves, parse_moves
 

@@ -44,7 +44,7 @@ from arena.players import KINDS, Kinds, kind_of
 from arena.sprt import Sprt
 from arena.timing_lock import holding
 from engine.errors import EngineError
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from engine.rules.rule import Rule
 
 QUIET_S = 30.0

@@ -9,7 +9,7 @@ from arena.clock_use import ClockUse
 from arena.elo import Estimate, estimate, pentanomial
 from arena.match_config import MatchConfig
 from arena.sprt import Sprt
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 
 
 @dataclass(slots=True)

@@ -24,7 +24,9 @@ from arena.pool import as_done, executor, one_core_each, worker_cores
 from arena.records import GameSetup, PlayedGame
 from arena.referee import play_game
 from engine.errors import EngineError
-from engine.gamefile import GameRecord, to_psq, to_sgf
+from engine.games.psq import to_psq
+from engine.games.record import GameRecord
+from engine.games.sgf import to_sgf
 
 
 def make_player(config: MatchConfig, side: int, seed: int, log_path: Path | None = None) -> Player:

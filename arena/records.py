@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
 
 LOSING = ("start", "time", "illegal", "forbidden", "crash", "stray line")

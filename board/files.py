@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Refused, Save
 from board.position import game_of
+from engine.commands.charset import detector
 from engine.errors import PositionError
-from engine.gamefile import is_psq, is_sgf, to_psq
-from engine.gametree import GameTree, Node, read_tree, tree_of, tree_to_sgf
-from engine.rules.geometry import parse_moves
+from engine.games.files import read_tree
+from engine.games.psq import to_psq
+from engine.games.sgf import tree_to_sgf
+from engine.games.tree import GameTree, Node, tree_of
+
+MAX_NOTES = 5
+"""What a reader had to guess, as many lines as are shown."""
 
 
 def opened(request: Open) -> dict[str, object]:
-    """Return the game that a text holds, as JSON values: a .psq record, SGF, or a row of moves.
+    """Return the game that a file or a text holds, as JSON values; `engine.games.files` names the forms.
 
     Raises:
         PositionError: none of these, or a move cannot be played.
@@ -23,7 +28,7 @@ def opened(request: Open) -> dict[str, object]:
     return {
         "width": record.width, "height": record.height, "rule": int(record.rule),
         "names": [name[:MAX_NAME] for name in record.names], "opening": record.opening_stones,
-        "winner": record.winner, "reason": record.reason,
+        "winner": record.winner, "reason": record.reason, "notes": record.notes[:MAX_NOTES],
         "nodes": [
             {"parent": n.parent, "point": n.point, "comment": n.comment[:MAX_COMMENT], "ms": round(n.ms)}
             for n in tree.nodes
@@ -56,19 +61,10 @@ def _main_line(nodes: list[Node]) -> list[Node]:
 
 
 def _read(request: Open) -> GameTree:
-    text = request.text.removeprefix("\ufeff")
-    if is_psq(text) or is_sgf(text):
-        return read_tree(text, request.rule)
-    if not text.strip():
+    data = request.text if request.data is None else request.data
+    if not data.strip():
         raise Refused("the file is empty", code="empty_file")
-    try:
-        points = parse_moves(text, request.width, request.height)
-    except ValueError as error:
-        raise PositionError(
-            "no game: expected a .psq record (`Piskvorky WxH`), an SGF game (`(;`) or moves such as h8 h9 i8 "
-            f"({error})"
-        ) from error
-    width, height = request.width, request.height
-    game = game_of(Moves(width, height, request.rule, tuple(points)))
-    record = game.record(("black", "white"))
-    return GameTree(record, [Node(-1, -1), *(Node(i, p) for i, p in enumerate(points))])
+    return read_tree(
+        data, request.rule, request.width, request.height,
+        detect=detector(), from_bottom=request.from_bottom,
+    )  # fmt: skip

@@ -7,6 +7,7 @@ the same requests from the server, one a line.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -14,8 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.errors import EngineError, PositionError
-from engine.gamefile import MAX_FILE_BYTES
-from engine.gametree import MAX_NODES, Node
+from engine.games.files import MAX_FILE_BYTES
+from engine.games.record import PASS
+from engine.games.tree import MAX_NODES, Node
 from engine.levels import STRONGEST, WEAKEST
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
@@ -56,7 +58,7 @@ class Refused(PositionError):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """A position: the moves that led to it, as points, black first."""
+    """A position: the moves that led to it, as points, black first; -1 for a pass."""
 
     width: int
     height: int
@@ -132,13 +134,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Which game does this text hold? `rule` where it does not say."""
+    """Which game does this text, or the content of this file, hold? `rule` and size where it does not say."""
 
     id: int
     text: str
     rule: int
     width: int
     height: int
+    from_bottom: bool = False
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,16 @@ class _Fields:
             return value.encode("utf-8", "replace").decode("utf-8")
         return value
 
+    def bytes(self, name: str, longest: int) -> bytes:
+        value = self.take(name)
+        try:
+            data = base64.b64decode(value, validate=True) if isinstance(value, str) else None
+        except ValueError:
+            data = None
+        if data is None or len(data) > longest:
+            raise self.refuse(f"{name} must be at most {longest} bytes, written in base64")
+        return data
+
     def items(self, name: str, most: int) -> list[Any]:
         value = self.take(name)
         if not isinstance(value, list) or len(value) > most:
@@ -230,10 +244,11 @@ def _moves(fields: _Fields) -> Moves:
     width = inner.number("width", MIN_SIDE, MAX_SIDE)
     height = inner.number("height", MIN_SIDE, MAX_SIDE)
     rule = _rule(inner)
-    points = inner.items("moves", width * height)
-    if not all(type(p) is int and 0 <= p < width * height for p in points):
-        raise fields.refuse("moves must be points of the board")
-    if len(set(points)) != len(points):
+    points = inner.items("moves", 2 * width * height)
+    if not all(type(p) is int and PASS <= p < width * height for p in points):
+        raise fields.refuse(f"moves must be points of the board, or {PASS} for a pass")
+    stones = [p for p in points if p != PASS]
+    if len(set(stones)) != len(stones):
         raise fields.refuse("two moves on one point")
     inner.done()
     return Moves(width, height, rule, tuple(points))
@@ -270,7 +285,12 @@ def _review(f: _Fields) -> Request:
 
 def _open(f: _Fields) -> Request:
     width, height = f.number("width", MIN_SIDE, MAX_SIDE, 15), f.number("height", MIN_SIDE, MAX_SIDE, 15)
-    return Open(f.id, f.text("text", MAX_FILE_BYTES), _rule(f), width, height)
+    text, data = "", None
+    if "data" in f.data:
+        data = f.bytes("data", MAX_FILE_BYTES)
+    else:
+        text = f.text("text", MAX_FILE_BYTES)
+    return Open(f.id, text, _rule(f), width, height, f.flag("from_bottom", False), data)
 
 
 def _save(f: _Fields) -> Request:

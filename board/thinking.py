@@ -10,10 +10,10 @@ from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think, a
 from board.position import game_of
 from engine.config import EngineConfig
 from engine.engine import Engine
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
+from engine.games.review import ReviewedMove, review, worst
 from engine.levels import STRONGEST
 from engine.play.engines import Engines
-from engine.review import ReviewedMove, review, worst
 from engine.rules._board import EMPTY, Board
 from engine.search.result import MoveStats, SearchResult
 from engine.threats._solver import Solver

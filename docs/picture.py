@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from engine.config import EngineConfig
-from engine.gamefile import load_game
+from engine.games.files import load_game
 from engine.play.actions import ACTIONS
 from engine.play.commands import parse_command
 from engine.play.game import Game

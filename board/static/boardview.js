@@ -119,16 +119,17 @@ export class BoardView {
       this.position = position;
       this.gestures.cancel();
       this.showAim(null);
-      if (scene.points.length) this.reveal(scene.points[scene.points.length - 1]);
+      if (scene.points.at(-1) >= 0) this.reveal(scene.points.at(-1));
     }
     const five = new Set(scene.five ?? []);
     stones.replaceChildren(
-      ...scene.points.map((point, i) => this.stone(point, i % 2, five.has(point) ? " five" : "")),
+      ...scene.points.flatMap((point, i) => (point < 0 ? [] : this.stone(point, i % 2, five.has(point) ? " five" : ""))),
     );
     const found = [];
     for (const point of five) found.push(svg("circle", { class: "ring", cx: this.x(point), cy: this.y(point), r: 19 }));
     const last = scene.points.length - 1;
     for (const [i, point] of scene.points.entries()) {
+      if (point < 0) continue; // a pass
       const side = i % 2 ? "on-white" : "on-black";
       if (scene.numbers) {
         const size = i >= 99 ? 14 : 17;
@@ -137,7 +138,7 @@ export class BoardView {
         found.push(svg("circle", { class: "latest", cx: this.x(point), cy: this.y(point), r: 5.5 }));
       }
     }
-    if (scene.mark && last >= 0) found.push(this.badge(scene.points[last], scene.mark));
+    if (scene.mark && scene.points[last] >= 0) found.push(this.badge(scene.points[last], scene.mark));
     marks.replaceChildren(...found);
     forbidden.replaceChildren(
       ...Object.entries(scene.forbidden ?? {}).map(([point, reason]) => this.cross(Number(point), reason)),

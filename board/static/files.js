@@ -54,13 +54,24 @@ async function openFile(app, file) {
     notice(t("files.too_large", { name: file.name, size: Math.round(file.size / 1024) }), { bad: true });
     return;
   }
-  openText(app, new TextDecoder("utf-8").decode(await file.arrayBuffer()), file.name);
+  openGame(app, { data: base64(new Uint8Array(await file.arrayBuffer())) }, file.name);
 }
 
 export async function openText(app, text, name) {
+  await openGame(app, { text: text.slice(0, MAX_BYTES) }, name);
+}
+
+// The server reads the bytes: it knows which encoding they are in.
+function base64(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}
+
+async function openGame(app, content, name) {
   const { width, height, rule } = app.game;
   try {
-    const data = await app.link.ask("open", { text: text.slice(0, MAX_BYTES), rule, width, height });
+    const data = await app.link.ask("open", { ...content, rule, width, height });
     const before = app.state();
     data.current = 0;
     const game = Game.from(data);
@@ -68,7 +79,9 @@ export async function openText(app, text, name) {
     app.replaceGame(game, { seats: ["person", "person"] });
     clearNotice("opened");
     const values = { n: game.line().length - 1, name };
-    notice(winner === null ? t("files.opened", values) : t(`files.opened_won.${side(winner)}`, values), {
+    const found = winner === null ? t("files.opened", values) : t(`files.opened_won.${side(winner)}`, values);
+    const notes = data.notes.map((note) => ` ${note[0].toUpperCase()}${note.slice(1)}.`).join("");
+    notice(`${found}${notes}`, {
       key: "opened",
       action: before.game.nodes.length > 1 ? { text: t("files.game_before"), run: () => app.restore(before) } : null,
     });

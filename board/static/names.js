@@ -2,13 +2,14 @@
 
 import { t } from "./i18n.js";
 
-// A letter for the column, a number for the row from the top: h8.
+// A letter for the column, a number for the row from the top: h8. A point below 0 is a pass.
 export function pointName(point, width) {
+  if (point < 0) return t("move.pass");
   return String.fromCharCode(97 + (point % width)) + (Math.floor(point / width) + 1);
 }
 
 export function lineName(points, width, most = 99) {
-  const shown = points.slice(0, most).map((point) => pointName(point, width));
+  const shown = points.slice(0, most).map((point) => (point < 0 ? "pass" : pointName(point, width)));
   return shown.join(" ") + (points.length > most ? " …" : "");
 }
 

@@ -3,7 +3,7 @@
 The position is a row of moves (`h8h9i8` or `7,7 7,8`; letters for columns, rows from the top), a file with
 moves, a drawn board (X black, O white, . empty) or a saved game (.psq, SGF), or - for any of these on
 standard input. With --game a whole saved game is walked through: a line a move with black's chances, and
-where the most was given away.
+where the most was given away. Saved games are .sgf, .psq, .lib (RenLib) or moves, in any encoding.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import dataclasses
 import json
 import sys
 
-from engine.commands.options import add_board_options, add_config_options, config_from
+from engine.commands.charset import detector
+from engine.commands.options import add_board_options, add_config_options, add_rows_option, config_from
 from engine.engine import Engine
 from engine.errors import PositionError
-from engine.gamefile import load_game
-from engine.positions import draw, position_text, read_position
-from engine.review import ReviewedMove, line_of, review, worst
+from engine.games.files import load_tree
+from engine.games.positions import draw, position_text, read_position
+from engine.games.review import ReviewedMove, line_of, review, worst
 from engine.rules.geometry import format_move
 from engine.search.result import MoveStats, SearchResult
 from engine.timing.budget import SearchLimits
@@ -30,9 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "position", nargs="?", default="", metavar="POSITION", help="see above (default: empty)"
     )
     parser.add_argument(
-        "--game", metavar="FILE", help="walk through this game (.psq, SGF); times count for each position"
+        "--game", metavar="FILE", help="walk through this game; times count for each position"
     )
     add_board_options(parser)
+    add_rows_option(parser)
     add_config_options(parser)
     parser.add_argument(
         "--time",
@@ -55,7 +57,10 @@ def run(args: argparse.Namespace) -> int:
     if args.game is not None:
         return _run_game(args)
     width, height = args.size
-    board = read_position(position_text(args.position), width=width, height=height, rule=args.rule)
+    board = read_position(
+        position_text(args.position, detector()), width=width, height=height, rule=args.rule,
+        from_bottom=args.rows_from == "bottom",
+    )  # fmt: skip
     if board.winner in (0, 1):
         raise PositionError(f"the game is over: {('black', 'white')[board.winner]} has won")
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
@@ -75,7 +80,10 @@ def _run_game(args: argparse.Namespace) -> int:
     """Print a line a move of a saved game."""
     if args.position:
         raise PositionError("give a position or --game, not both")
-    game = load_game(args.game, args.rule)
+    size, from_bottom = args.size, args.rows_from == "bottom"
+    game = load_tree(args.game, args.rule, *size, detect=detector(), from_bottom=from_bottom).record
+    for note in game.notes:
+        print(f"note: {note}", file=sys.stderr)
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
     engine.warm_up()
 

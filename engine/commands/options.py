@@ -55,6 +55,14 @@ def add_board_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_rows_option(parser: argparse.ArgumentParser) -> None:
+    """Add --rows-from."""
+    parser.add_argument(
+        "--rows-from", choices=["top", "bottom"], default="top", dest="rows_from",
+        help="where row 1 is; players of renju count from the bottom (default top)",
+    )  # fmt: skip
+
+
 def parse_size(text: str) -> tuple[int, int]:
     """Read `15` or `20x15` (width first).
 

@@ -11,9 +11,10 @@ import json
 import time
 from dataclasses import dataclass
 
-from engine.commands.options import add_board_options
+from engine.commands.charset import detector
+from engine.commands.options import add_board_options, add_rows_option
 from engine.errors import PositionError
-from engine.positions import draw, position_text, read_position
+from engine.games.positions import draw, position_text, read_position
 from engine.rules._board import BLACK, EMPTY, WHITE, Board
 from engine.rules.geometry import format_move
 from engine.threats._solver import Solver
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("position", metavar="POSITION", help="moves, drawing, .psq record, file, or -")
     add_board_options(parser)
+    add_rows_option(parser)
     parser.add_argument("--kind", choices=("vcf", "vct", "both"), default="both", help="what to look for")
     parser.add_argument("--attacker", choices=SIDES, help="whose win (default: the side to move)")
     parser.add_argument(
@@ -57,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the solution."""
     width, height = args.size
-    board = read_position(position_text(args.position), width=width, height=height, rule=args.rule)
+    board = read_position(
+        position_text(args.position, detector()), width=width, height=height, rule=args.rule,
+        from_bottom=args.rows_from == "bottom",
+    )  # fmt: skip
     check(board)
     if args.nodes < 1 or not 4 <= args.table <= 28:
         raise PositionError("--nodes must be at least 1, and --table 4 to 28")

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.commands.charset import detector
 from engine.commands.options import parse_rule, parse_size
 from engine.errors import PositionError
-from engine.gamefile import load_game, save_game
+from engine.games.files import load_tree, save_game
+from engine.games.review import ReviewedMove, line_of, worst
 from engine.levels import STRONGEST, WEAKEST
 from engine.play.commands import HELP, Command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import columns
 from engine.play.table import HUMANS
-from engine.review import ReviewedMove, line_of, worst
+from engine.rules.rule import Rule
 from engine.search.result import MoveStats
 
 if TYPE_CHECKING:
@@ -184,16 +186,31 @@ def save(session: Session, command: Command) -> None:
 
 def load(session: Session, command: Command) -> None:
     """Go on with a saved game; the present one is kept if that cannot be read."""
-    if not command.argument:
-        raise PositionError("load needs the name of a .psq or .sgf file")
-    path = Path(command.argument).expanduser()
-    game = Game.from_record(load_game(path, session.game.rule))
+    game, notes = _loaded(session, command)
     session.start(game)
     session.paused = session.engine_is_due
     rule = game.rule_name
     more = "; `go` lets the engine move" if session.paused else ""
-    if not game.over:
-        session.say(f"{len(game.points)} stones from {path.name}, {rule}{more}")
+    name = Path(command.argument).name
+    told = "; ".join([f"{len(game.stones)} stones from {name}, {rule}{more}", *notes])
+    if notes or not game.over:
+        session.say(told)
+
+
+def _loaded(session: Session, command: Command) -> tuple[Game, list[str]]:
+    """Return the game of a file and what its reader had to guess.
+
+    Raises:
+        PositionError: there is no such game.
+    """
+    if not command.argument:
+        raise PositionError("load needs the name of a file: .sgf, .psq, .lib, or moves")
+    board = session.game.board
+    record = load_tree(
+        Path(command.argument).expanduser(), session.game.rule, board.width, board.height,
+        detect=detector(), from_bottom=session.game.from_bottom,
+    ).record  # fmt: skip
+    return Game.from_record(record), record.notes
 
 
 def new(session: Session, command: Command) -> None:
@@ -201,12 +218,23 @@ def new(session: Session, command: Command) -> None:
 
     `size` and `rule` without anything tell what is being played.
     """
-    board, rule = session.game.board, session.game.rule
-    size, swap2 = (board.width, board.height), False
+    board = session.game.board
     if command.name != "new" and not command.argument:
         size_and_rule = f"{board.width}x{board.height} {session.game.rule_name}"
         session.say(f"{size_and_rule}; `{command.name} ...` starts a new game")
         return
+    size, rule, swap2 = _settings(session, command)
+    session.start(Game(*size, rule), swap2=swap2)
+
+
+def _settings(session: Session, command: Command) -> tuple[tuple[int, int], Rule, bool]:
+    """Return size and rule of a new game, and whether it begins with swap2.
+
+    Raises:
+        PositionError: a word is none of these.
+    """
+    board, rule = session.game.board, session.game.rule
+    size, swap2 = (board.width, board.height), False
     for word in command.argument.split():
         if word.lower() == "swap2":
             swap2 = True
@@ -218,7 +246,16 @@ def new(session: Session, command: Command) -> None:
                 rule = parse_rule(word)
         except argparse.ArgumentTypeError as error:
             raise PositionError(str(error)) from error
-    session.start(Game(*size, rule), swap2=swap2)
+    return size, rule, swap2
+
+
+def set_rows(session: Session, command: Command) -> None:
+    """Set whether row 1 is the highest or the lowest."""
+    side = command.argument.lower()
+    if side not in ("top", "bottom", ""):
+        raise PositionError("rows needs top or bottom")
+    session.game.from_bottom = side == "bottom" if side else session.game.from_bottom
+    session.say(f"row 1 is at the {'bottom' if session.game.from_bottom else 'top'}")
 
 
 def resign(session: Session, command: Command) -> None:
@@ -242,10 +279,23 @@ def leave(session: Session, command: Command) -> None:
     session.leaving = True
 
 
+def check(session: Session, command: Command) -> None:
+    """Refuse a command that ends the game and could not be carried out.
+
+    Raises:
+        PositionError: as the command itself would.
+    """
+    if command.name == "load":
+        _loaded(session, command)
+    elif command.name in ("new", "size", "rule"):
+        _settings(session, command)
+
+
 ACTIONS: dict[str, Callable[[Session, Command], None]] = {
     "": nothing, "board": nothing, "move": play, "help": show_help, "hint": hint, "analyse": analyse,
     "review": review_game, "undo": undo, "level": set_level, "time": set_time, "colour": set_colour,
     "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
+    "rows": set_rows,
     "size": new, "rule": new, "resign": resign, "yes": confirm, "no": confirm,
     "quit": leave,
 }  # fmt: skip

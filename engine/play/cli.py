@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.commands.options import add_board_options, add_config_options, config_from
+from engine.commands.options import add_board_options, add_config_options, add_rows_option, config_from
 from engine.errors import EngineError, PositionError
 from engine.levels import GOVERNED, STRONGEST, WEAKEST
 
@@ -47,15 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--opponent", metavar="PATH", help="play against this Gomocup brain: a path, or a command in quotes"
     )
     parser.add_argument("--swap2", action="store_true", help="begin with the swap2 opening")
-    parser.add_argument("--load", metavar="FILE", help="go on with a saved game (.psq, .sgf)")
+    parser.add_argument("--load", metavar="FILE", help="go on with a game: .sgf, .psq, .lib, or moves")
     parser.add_argument(
         "--delay", type=float, default=0.5, metavar="SECONDS",
         help="pause between moves that are watched (default 0.5)",
     )  # fmt: skip
-    parser.add_argument(
-        "--rows-from", choices=["top", "bottom"], default="top", dest="rows_from",
-        help="where row 1 is; players of renju count from the bottom (default top)",
-    )  # fmt: skip
+    add_rows_option(parser)
     parser.add_argument("--ascii", action="store_true", help="letters instead of stones")
     add_config_options(parser)
 
@@ -75,8 +72,9 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
         return 2
     from rich.console import Console
 
-    from engine.gamefile import load_game
-    from engine.play.actions import act, parse_levels, parse_seconds
+    from engine.commands.charset import detector
+    from engine.games.files import load_tree
+    from engine.play.actions import act, check, parse_levels, parse_seconds
     from engine.play.game import Game
     from engine.play.screen import Screen
     from engine.play.session import Session
@@ -104,9 +102,12 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     if args.load is not None and args.swap2:
         raise PositionError("--load and --swap2 do not go together")
     width, height = args.size
-    game = Game(width, height, args.rule)
+    game, notes = Game(width, height, args.rule), []
     if args.load is not None:
-        game = Game.from_record(load_game(args.load, args.rule))
+        record = load_tree(
+            args.load, args.rule, width, height, detect=detector(), from_bottom=args.rows_from == "bottom"
+        ).record
+        game, notes = Game.from_record(record), record.notes
     screen = Screen(Console(highlight=False), ascii_only=args.ascii)
     messages: list[str] = []
     session: Session | None = None
@@ -117,7 +118,11 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
 
     thinker = Thinker(config, log=messages.append, tick=tick)
     from_bottom = args.rows_from == "bottom"
-    session = Session(game, table, thinker, screen, act, swap2=args.swap2, from_bottom=from_bottom)
+    session = Session(
+        game, table, thinker, screen, act, check=check, swap2=args.swap2, from_bottom=from_bottom
+    )
+    if notes:
+        session.say("; ".join(notes))
     try:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from engine.errors import PositionError
-from engine.rules.geometry import parse_moves
+from engine.games.paste import read_moves
 
 HELP = (
     ("h8, h 8, 7,7", "play there"),
@@ -26,6 +27,7 @@ HELP = (
     ("new 20 renju", "size, rule, swap2"),
     ("size 20", "a new game on it"),
     ("rule renju", "a new game under it"),
+    ("rows bottom", "where row 1 is"),
     ("yes, no", "when you are asked"),
     ("board", "draw again"),
     ("quit", "or Ctrl-D"),
@@ -39,13 +41,15 @@ _NAMES = {
     "colour": "colour", "color": "colour", "go": "go", "save": "save", "save!": "save!", "load": "load",
     "new": "new", "board": "board", "quit": "quit", "exit": "quit", "q": "quit", "black": "black",
     "white": "white", "resign": "resign", "size": "size", "rule": "rule", "yes": "yes", "y": "yes",
-    "no": "no", "n": "no",
+    "no": "no", "n": "no", "rows": "rows",
 }  # fmt: skip
 _BARE = frozenset(
     {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes", "no"}
 )
 THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
 """Commands that end a game which may not be finished; the session asks first."""
+FILES = frozenset({"save", "save!", "load"})
+"""Commands with the name of a file, which is kept as it was typed."""
 _APART = re.compile(r"(?:[a-z]\s+[0-9]{1,2}\s*)+", re.ASCII)
 """Moves with a blank inside, as `h 9`."""
 _SHOWN = 24  # characters of nonsense that a message repeats
@@ -76,23 +80,29 @@ def parse_command(text: str, width: int, height: int, *, from_bottom: bool = Fal
         return Command("")
     word, _, argument = text.partition(" ")
     argument = argument.strip()
-    name = _NAMES.get(word.lower())
-    if _APART.fullmatch(text.lower()) and name != "analyse":
+    name = _NAMES.get(_plain(word))
+    if _APART.fullmatch(_plain(text)) and name != "analyse":
         text, name = "".join(text.split()), None
     if name == "analyse" and argument.lower() == "all":
         return Command("review")
     if name in _BARE and argument:
         raise PositionError(f"{name} takes nothing behind it, not {_short(argument)}")
     if name is not None:
-        return Command(name, _unquoted(argument))
+        kept = argument if name in FILES else unicodedata.normalize("NFKC", argument)
+        return Command(name, _unquoted(kept))
     try:
-        return Command("move", points=tuple(parse_moves(text, width, height, from_bottom=from_bottom)))
-    except ValueError as error:
+        return Command("move", points=tuple(read_moves(text, width, height, from_bottom=from_bottom)))
+    except PositionError as error:
         if "is off the" in str(error):
-            raise PositionError(str(error)) from error
+            raise
         raise PositionError(
             f"{_short(text)} is no move and no command; a move is h8 or 7,7, `help` lists the rest"
         ) from error
+
+
+def _plain(text: str) -> str:
+    """Return a text in small letters, with full-width letters and digits as others."""
+    return unicodedata.normalize("NFKC", text).lower()
 
 
 def _unquoted(argument: str) -> str:

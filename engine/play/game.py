@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.errors import PositionError
-from engine.gamefile import UNFINISHED, GameRecord
+from engine.games.record import PASS, UNFINISHED, GameRecord, move_name, stones_of
 from engine.rules._board import EMPTY, Board
-from engine.rules.geometry import format_move, xy
-from engine.rules.rule import Rule
+from engine.rules.geometry import xy
+from engine.rules.rule import Rule, rule_name
 
 COLOURS = ("black", "white")
 _DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
@@ -57,17 +57,17 @@ class Game:
     @property
     def rule_name(self) -> str:
         """The rule as it is typed."""
-        return self.rule.name.lower().replace("_", "-")
+        return rule_name(self.rule)
 
     @property
     def last(self) -> int | None:
-        """Point of the last move."""
-        return self.points[-1] if self.points else None
+        """Point of the last move, None at the beginning and after a pass."""
+        return self.points[-1] if self.points and self.points[-1] != PASS else None
 
     @property
     def stones(self) -> list[tuple[int, int]]:
         """(point, colour), oldest first."""
-        return [(point, ply % 2) for ply, point in enumerate(self.points)]
+        return stones_of(self.points)
 
     @property
     def over(self) -> bool:
@@ -95,7 +95,7 @@ class Game:
         if self.winner == EMPTY:
             return "The board is full: a draw."
         how = "" if self.board.winner != EMPTY else " (every move left is forbidden to black)"
-        return f"{COLOURS[self.winner].capitalize()} wins after {len(self.points)} stones{how}."
+        return f"{COLOURS[self.winner].capitalize()} wins after {len(self.stones)} stones{how}."
 
     def refusal(self, point: int) -> str | None:
         """Return why the side to move may not play there, None if it may."""
@@ -103,6 +103,8 @@ class Game:
         where = self.name(point)
         if self.over:
             return "the game is over; `new` starts another"
+        if point == PASS:
+            return None
         if board.cell(point) != EMPTY:
             return f"{where} is taken"
         if board.to_move == 0 and board.is_forbidden(point):
@@ -110,7 +112,7 @@ class Game:
         return None
 
     def play(self, point: int, ms: float = 0.0) -> None:
-        """Put a stone of the side to move.
+        """Put a stone of the side to move, or let it pass.
 
         Raises:
             PositionError: it may not be played; the message says why.
@@ -118,13 +120,16 @@ class Game:
         refusal = self.refusal(point)
         if refusal is not None:
             raise PositionError(refusal)
-        self.board.place(point)
+        if point == PASS:
+            self.board.set_to_move(1 - self.board.to_move)
+        else:
+            self.board.place(point)
         self.points.append(point)
         self.times_ms.append(ms)
 
     def name(self, point: int) -> str:
         """Return what a person calls a point."""
-        return format_move(point, self.board.width, self.board.height if self.from_bottom else None)
+        return move_name(point, self.board.width, self.board.height if self.from_bottom else None)
 
     def names(self, points: Iterable[int]) -> str:
         """Return the names of points with blanks between them."""
@@ -151,8 +156,10 @@ class Game:
             return
         if len(self.points) <= self.opening_stones:
             raise PositionError("the opening stays; `new` starts again" if self.points else "nothing to undo")
-        self.board.undo()
-        self.points.pop()
+        if self.points.pop() == PASS:
+            self.board.set_to_move(1 - self.board.to_move)
+        else:
+            self.board.undo()
         self.times_ms.pop()
 
     def record(self, names: tuple[str, str]) -> GameRecord:

@@ -14,8 +14,8 @@ from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
+from engine.games.positions import draw
 from engine.play.game import Game
-from engine.positions import draw
 from engine.rules._board import EMPTY
 
 MIN_PANEL = 24

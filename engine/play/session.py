@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.errors import EngineError, PositionError
+from engine.games.record import PASS
+from engine.games.review import ReviewedMove
 from engine.play.commands import THROWS_AWAY, Command, parse_command
 from engine.play.game import COLOURS, Game
 from engine.play.screen import Screen, View
@@ -13,7 +15,6 @@ from engine.play.swap2 import OFFERED, Swap2
 from engine.play.table import Table
 from engine.play.terminal import Lines
 from engine.play.thinking import Thinker
-from engine.review import ReviewedMove
 
 THROW_HINT = "the game is not finished and not saved: `yes` drops it, anything else goes on"
 LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
@@ -30,6 +31,7 @@ class Session:
         screen: Screen,
         act: Callable[[Session, Command], None],
         *,
+        check: Callable[[Session, Command], None] = lambda session, command: None,
         swap2: bool = False,
         from_bottom: bool = False,
         sleep: Callable[[float], None] = time.sleep,
@@ -38,12 +40,13 @@ class Session:
 
         Args:
             act: carries out what the person typed, as `engine.play.actions.act`.
+            check: refuses what `act` could not do, before the person is asked whether it may cost the game.
             swap2: whether that opening comes first.
             from_bottom: whether the person calls the lowest row 1.
         """
         self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
         self.game.from_bottom = from_bottom
-        self._act = act
+        self._act, self._check = act, check
         self.opening = Swap2() if swap2 else None
         self.paused = False
         self.leaving = False
@@ -176,6 +179,7 @@ class Session:
         elif doubted is not None and command.name == "no":
             return
         elif command.name in THROWS_AWAY and lines.interactive and self._would_lose(command):
+            self._check(self, command)
             self._doubted = command
             self.say(THROW_HINT)
             return
@@ -270,6 +274,8 @@ class Session:
             PositionError: they cannot be played; nothing changed.
         """
         opening = self.opening
+        if opening is not None and PASS in points:
+            raise PositionError("nobody passes in an opening")
         if opening is not None and (opening.stones < OFFERED or len(points) == 2):
             if len(points) > opening.most():
                 raise PositionError(f"that is too many; {opening.question}")

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from engine.config import EngineConfig
 from engine.engine import Engine, Swap2Answer
+from engine.games.review import ReviewedMove, review
 from engine.levels import STRONGEST
 from engine.play.engines import Engines
 from engine.play.game import Game
-from engine.review import ReviewedMove, review
 from engine.search.result import SearchResult
 from engine.timing.budget import SearchLimits
 

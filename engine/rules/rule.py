@@ -20,6 +20,11 @@ class Rule(enum.IntEnum):
     """Exactly five win, unless the opponent stands at both ends."""
 
 
+def rule_name(rule: int) -> str:
+    """Return a rule as people type it, such as `standard-caro`."""
+    return Rule(rule).name.lower().replace("_", "-")
+
+
 CONTINUOUS_BIT = 2  # protocol: the game goes on after a five, whose stones become obstacles
 
 

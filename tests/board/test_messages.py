@@ -52,15 +52,23 @@ def test_a_request_for_the_engine_survives_its_way_there() -> None:
         ({"game": {**GAME, "rule": 2}}, "rule must be one of"),
         ({"game": {**GAME, "moves": [112, 112]}}, "two moves on one point"),
         ({"game": {**GAME, "moves": [225]}}, "points of the board"),
-        ({"game": {**GAME, "moves": [-1]}}, "points of the board"),
+        ({"game": {**GAME, "moves": [-2]}}, "points of the board"),
         ({"game": {**GAME, "moves": [1.0]}}, "points of the board"),
-        ({"game": {**GAME, "moves": list(range(226))}}, "a list of at most 225"),
+        ({"game": {**GAME, "moves": [-1] * 451}}, "a list of at most 450"),
         ({"game": {"width": 15}}, "height is missing"),
     ],
 )
 def test_bad_messages_are_refused_with_their_reason(changes: dict[str, object], why: str) -> None:
     with pytest.raises(MessageError, match=why):
         parse_request(json.dumps({**GOOD[0], **changes}))
+
+
+@pytest.mark.parametrize("data", ["?", 7, "YQ", "YWFh" * 400_000])
+def test_the_content_of_a_file_comes_in_base64(data: object) -> None:
+    fields = {"type": "open", "id": 1, "rule": 0}
+    assert parse_request(json.dumps({**fields, "data": "gCg7KQ=="})).data == b"\x80(;)"  # type: ignore[union-attr]
+    with pytest.raises(MessageError, match="data must be at most 1048576 bytes, written in base64"):
+        parse_request(json.dumps({**fields, "data": data}))
 
 
 @pytest.mark.parametrize(

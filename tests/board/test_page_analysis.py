@@ -6,7 +6,7 @@ import base64
 import time
 from pathlib import Path
 
-from engine.gametree import read_tree
+from engine.games.files import read_tree
 from tests.board.running import Page, until
 
 WON = "h8 a1 i8 b1 j8 a3"

@@ -8,7 +8,9 @@ from board import files
 from board.messages import Moves, Open, Save
 from board.position import facts
 from engine.errors import PositionError
-from engine.gametree import MAX_NODES, Node, read_tree, tree_of, tree_to_sgf
+from engine.games.files import read_tree
+from engine.games.sgf import tree_to_sgf
+from engine.games.tree import MAX_NODES, Node, tree_of
 from engine.rules.geometry import parse_moves
 
 
@@ -89,7 +91,7 @@ def test_moves_as_text_are_opened() -> None:
         [Node(0, 5)],
         [Node(-1, -1), Node(1, 5)],
         [Node(-1, -1), Node(0, 225)],
-        [Node(-1, -1), Node(0, -1)],
+        [Node(-1, -1), Node(0, -2)],
         [Node(-1, -1), Node(0, 5), Node(1, 5)],
         [Node(-1, -1)] * (MAX_NODES + 1),
     ],
@@ -105,10 +107,10 @@ def test_what_is_no_tree_is_refused(nodes: list[Node]) -> None:
     ("text", "why"),
     [
         ("(;GM[4]SZ[15];B[hh](;W[ii])(;W[hh]))", "line 1: move 2: h8 is taken"),
-        ("(;GM[4]SZ[15];B[hh](;W[ii])(;B[jj]))", "move 2 is white's"),
+        ("(;GM[4]SZ[15];B[hh](;W[ii])(;B[jj];W[hh]))", "move 4: h8 is taken"),
         ("(;GM[4]SZ[15];B[hh](;W[ii])(;W[zz]))", "off the"),
         ("(;GM[4]SZ[15];B[hh](;W[ii])(;W[j]))", "is no move"),
-        ("(;GM[4]SZ[15];B[hh](;W[ii])(;AW[jj]))", "sets stones up"),
+        ("(;GM[4]SZ[15];B[hh](;W[ii])(;AB[ii]AW[ii]))", "holds both colours"),
         ("(;GM[4]SZ[15];B[hh](;W[ii])(;W[jj])", "breaks off"),
     ],
 )

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from engine.errors import ConfigError, NetError, PositionError
-from engine.gamefile import GameRecord, to_psq, to_sgf
+from engine.games.psq import to_psq
+from engine.games.record import GameRecord
+from engine.games.sgf import to_sgf
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,13 +75,13 @@ def _read_config(path: Path) -> object:
 
 
 def _read_game(path: Path) -> object:
-    from engine.gamefile import load_game
+    from engine.games.files import load_game
 
     return load_game(path)
 
 
 def _read_position(path: Path) -> object:
-    from engine.positions import read_position
+    from engine.games.positions import read_position
 
     return read_position(path.read_bytes().decode("utf-8", "replace"))
 

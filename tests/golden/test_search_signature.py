@@ -12,7 +12,7 @@ import pytest
 from engine.commands.bench import signature_of_game
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
-from engine.positions import read_position
+from engine.games.positions import read_position
 from engine.rules._board import Board
 from engine.search._tree import Tree
 from engine.search.params import SearchParams

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.gamefile import load_game
+from engine.games.files import load_game
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_move, parse_move
 

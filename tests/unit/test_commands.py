@@ -9,7 +9,7 @@ from engine.__main__ import COMMANDS, main
 from engine.commands.bench import positions
 from engine.commands.speed import hard_vcf, opening
 from engine.errors import PositionError
-from engine.positions import draw, position_text, read_position
+from engine.games.positions import draw, position_text, read_position
 from engine.rules._board import Board
 from engine.rules.rule import Rule
 from tests.unit.nets import write_net

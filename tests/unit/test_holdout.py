@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.gamefile import GameRecord, save_game
+from engine.games.files import save_game
+from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
 from engine.rules.rule import Rule
 from training.data.records import End, Flag, GameBuilder

@@ -3,7 +3,8 @@
 import pytest
 
 from engine import Engine, EngineConfig, SearchLimits
-from engine.gamefile import GameRecord, save_game
+from engine.games.files import save_game
+from engine.games.record import GameRecord
 from engine.rules.geometry import parse_moves
 from training.lost import main
 from training.measure.lost import Turn, lines_of, lost_games, turn_of

@@ -5,8 +5,9 @@ import pytest
 
 from engine import Engine, EngineConfig, Rule, SearchLimits
 from engine.__main__ import main
-from engine.gamefile import GameRecord, save_game
-from engine.review import line_of, review, worst
+from engine.games.files import save_game
+from engine.games.record import GameRecord
+from engine.games.review import line_of, review, worst
 from engine.rules.geometry import parse_moves
 
 NODES = SearchLimits(max_nodes=60)

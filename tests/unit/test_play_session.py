@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from engine import EngineConfig, Rule
-from engine.gamefile import load_game
+from engine.games.files import load_game
 from engine.play.actions import act
 from engine.play.game import Game
 from engine.play.session import Session

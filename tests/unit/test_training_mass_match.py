@@ -21,7 +21,7 @@ from arena.match_runner import run_match
 from arena.openings import OpeningError
 from arena.position import Position
 from arena.records import GameSetup, PlayedGame
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from training.match import main
 from training.measure.players import PLAYERS
 

@@ -22,7 +22,9 @@ from arena.openings import OpeningError, random_opening, read_openings, turned
 from arena.players import LocalPlayer
 from arena.records import GameSetup
 from arena.referee import play_game
-from engine.gamefile import GameRecord, to_psq, to_sgf
+from engine.games.psq import to_psq
+from engine.games.record import GameRecord
+from engine.games.sgf import to_sgf
 from engine.rules._board import Board
 from training import balance as balance_command
 from training.balance import main as balance_main

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from arena.match_runner import play_index
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from training.cluster.orders import ORDER_S, GameOrder, MatchOrder, Played, PlayOrder
 from training.cluster.parcels import fetch
 from training.data.records import SelfPlayRecord

@@ -20,7 +20,8 @@ from arena.pool import executor
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
-from engine.gamefile import SUFFIXES, GameRecord, load_game
+from engine.games.files import SUFFIXES, load_game
+from engine.games.record import GameRecord
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.data.records import Flag
@@ -74,9 +75,14 @@ def read_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[tuple[P
         if path.suffix.lower() == ".psq" and path.with_suffix("") in named:
             continue
         try:
-            yield path, load_game(path)
+            game = load_game(path)
         except (PositionError, OSError) as error:
             on_skip(f"{path}: {error}")
+            continue
+        if game.alternates:
+            yield path, game
+        else:
+            on_skip(f"{path}: somebody passed, or stones were set up")
 
 
 def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.engine import Engine
-from engine.gamefile import GameRecord
+from engine.games.record import GameRecord
 from engine.rules.geometry import format_move
 from engine.rules.rule import Rule
 from engine.search.result import SearchResult

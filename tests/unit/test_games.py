@@ -1,8 +1,11 @@
 import pytest
 
 from engine.errors import PositionError
-from engine.gamefile import UNFINISHED, GameRecord, load_game, read_game, save_game, to_psq, to_sgf
-from engine.positions import read_position
+from engine.games.files import load_game, read_game, save_game
+from engine.games.positions import read_position
+from engine.games.psq import to_psq
+from engine.games.record import UNFINISHED, GameRecord
+from engine.games.sgf import to_sgf
 from engine.rules.geometry import parse_moves
 from engine.rules.rule import Rule
 
@@ -65,13 +68,13 @@ def test_the_first_branch_of_an_sgf_game_is_its_main_line():
         ("Piskvorky 50x50, 11:11, 0\n", "line 1: .*50"),
         ("(;GM[4]SZ[15];B[hh]\n;W[hh])", "line 2: move 2: h8 is taken"),
         ("(;GM[4]SZ[15];B[hh];W[pp])", "line 1: move 2: .* off the 15x15 board"),
-        ("(;GM[4]SZ[15]\n;W[hh])", "line 2: move 1 is black's"),
-        ("(;GM[4]SZ[15];B[])", "'' is no move"),
-        ("(;GM[1]SZ[19];B[hh])", "another game"),
+        ("(;GM[4]SZ[15];B[h?])", "line 1: 'h[?]' is no move"),
+        ("(;GM[2]SZ[8];B[hh])", "GM '2' is another game"),
         ("(;GM[4]SZ[big];B[hh])", "'big' is no board size"),
-        ("(;GM[4];B[hh])", "no board size"),
-        ("(;GM[4]SZ[15]RU[chess];B[hh])", "unknown rule 'chess'"),
-        ("(;GM[4]SZ[15]AB[hh];W[aa])", "AB sets stones up"),
+        ("(;GM[4]SZ[15]AB[hh]AW[hh];W[aa])", "line 1: h8 holds both colours"),
+        ("(;GM[4]SZ[15];B[hh]\n;AE[hh])", "line 2: AE takes the stone at h8 away"),
+        ("(;GM[4]SZ[15]AB[zz])", "AB: 25,25 is off"),
+        ("(;GM[4]SZ[15]PL[G];B[hh])", "PL 'G' is no colour"),
         ("(;GM[4]SZ[15];B[hh", "never closed"),
         ("(;GM[4]SZ[15];B[hh]", "breaks off"),
         ("(;[hh])", "value without a property"),
@@ -120,7 +123,7 @@ def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(PositionError, match="cannot read"):
         load_game(tmp_path)
     (tmp_path / "bytes.psq").write_bytes(bytes(range(256)))
-    with pytest.raises(PositionError, match=r"bytes.psq: no game"):
+    with pytest.raises(PositionError, match=r"bytes.psq: the text is not UTF-8"):
         load_game(tmp_path / "bytes.psq")
     (tmp_path / "large.psq").write_bytes(b"Piskvorky 15x15\n" + b"\n" * (1 << 21))
     with pytest.raises(PositionError, match="too large"):

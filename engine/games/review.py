@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.engine import Engine
-from engine.gamefile import GameRecord
+from engine.games.record import PASS, GameRecord
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_move
 from engine.rules.rule import Rule
@@ -57,7 +57,7 @@ def review(
     on_move: Callable[[ReviewedMove], None] | None = None,
     stop: threading.Event | None = None,
 ) -> list[ReviewedMove]:
-    """Walk through a game and judge every move that its players chose (not the opening's).
+    """Walk through a game and judge every move that its players chose, not the opening's and no passes.
 
     Args:
         engine: at full strength; its position is replaced.
@@ -68,17 +68,20 @@ def review(
     stop = stop or threading.Event()
     engine.new_game(game.width, game.height, Rule(game.rule))
     for point in game.points[: game.opening_stones]:
-        engine.play(point)
+        _play(engine, point)
     reviewed: list[ReviewedMove] = []
     if game.opening_stones >= len(game.points):
         return reviewed
     score, best = _judge(engine, limits, stop)
     for ply in range(game.opening_stones, len(game.points)):
         point = game.points[ply]
-        engine.play(point)
+        _play(engine, point)
         next_score, next_best = _judge(engine, limits, stop)
         if stop.is_set():
             break
+        if point == PASS:
+            score, best = next_score, next_best
+            continue
         move = ReviewedMove(ply, point, ply % 2, score, 1 - next_score, best)
         reviewed.append(move)
         if on_move is not None:
@@ -106,6 +109,13 @@ def line_of(move: ReviewedMove, width: int, height: int | None = None) -> str:
     if not move.mark:
         return text
     return f"{text} {move.mark:<2} -{100 * move.fall:.0f}, better {format_move(move.best, width, height)}"
+
+
+def _play(engine: Engine, point: int) -> None:
+    if point == PASS:
+        engine.set_position(engine.board.stones(), 1 - engine.board.to_move)
+    else:
+        engine.play(point)
 
 
 def _judge(engine: Engine, limits: SearchLimits, stop: threading.Event) -> tuple[float, int]:

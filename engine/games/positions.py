@@ -7,16 +7,29 @@ import sys
 from pathlib import Path
 
 from engine.errors import PositionError
-from engine.gamefile import is_psq, is_sgf, read_game
+from engine.games.decode import Detector, decode
+from engine.games.files import is_game, read_bytes, read_tree, text_damage
+from engine.games.paste import read_moves
+from engine.games.record import stones_of
+from engine.games.renlib import is_renlib
 from engine.rules._board import Board
-from engine.rules.geometry import parse_moves, point_of
+from engine.rules.geometry import point_of
 
+_DRAWN = re.compile(r"^[\s\d]*[.\-_+xobw#](?:[\s\[\]]*[.\-_+xobw#]){4}", re.IGNORECASE | re.MULTILINE)
+"""A row of a drawn board: five cells or more."""
 _SYMBOLS = {"x": 0, "b": 0, "o": 1, "w": 1, "#": 3, ".": None, "-": None, "_": None, "+": None}
 _CELLS = "XO.#"
 
 
-def position_text(argument: str) -> str:
+def position_text(argument: str, detect: Detector | None = None) -> str | bytes:
     """Return the position that a command was given: the argument, the content of that file, or for `-` stdin.
+
+    Args:
+        argument: as typed.
+        detect: guesses the encoding of a file that is not UTF-8; see `engine.games.decode`.
+
+    Returns:
+        The text, or the bytes of a library of RenLib.
 
     Raises:
         PositionError: the file cannot be read.
@@ -24,35 +37,42 @@ def position_text(argument: str) -> str:
     if argument == "-":
         return sys.stdin.read()
     try:
-        if argument.strip() and len(argument) < 1000 and Path(argument).is_file():
-            return Path(argument).read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError) as error:
-        raise PositionError(f"cannot read {argument}: {error}") from error
-    return argument
+        is_file = bool(argument.strip()) and len(argument) < 1000 and Path(argument).is_file()
+    except (OSError, ValueError):
+        return argument
+    if not is_file:
+        return argument
+    data = read_bytes(Path(argument))
+    try:
+        return data if is_renlib(data) else decode(data, detect, text_damage).text
+    except PositionError as error:
+        raise PositionError(f"{argument}: {error}") from error
 
 
-def read_position(text: str, *, width: int = 15, height: int = 15, rule: int = 0) -> Board:
+def read_position(
+    text: str | bytes, *, width: int = 15, height: int = 15, rule: int = 0, from_bottom: bool = False
+) -> Board:
     """Return the position that a text describes, whichever of these kinds it is.
 
     Args:
-        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a .psq or SGF file.
+        text: moves such as `h8h9i8` or `7,7 7,8`; a drawn board; the content of a file of a game.
         width, height: of the board, where the text does not say.
         rule: value of `engine.rules.rule.Rule`.
+        from_bottom: whether row 1 of moves is the lowest.
 
     Raises:
         PositionError: the text is none of these, or names a point off the board or twice.
     """
     try:
-        if is_psq(text) or is_sgf(text):
-            game = read_game(text, rule)
-            return Board.from_stones(
-                game.width, game.height, game.rule, [(p, i % 2) for i, p in enumerate(game.points)]
-            )
-        if "\n" in text.strip():
+        if isinstance(text, bytes) or is_game(text):
+            return read_tree(text, rule, width, height).record.board()
+        if "\n" in text.strip() and _DRAWN.search(text):
             return read_drawing(text, rule)
-        board = Board(width, height, rule)
-        for point in parse_moves(text, width, height):
-            board.place(point)
+        if not text.strip():
+            return Board(width, height, rule)
+        points = read_moves(text, width, height, from_bottom=from_bottom)
+        board = Board.from_stones(width, height, rule, stones_of(points))
+        board.set_to_move(len(points) % 2)
         return board
     except PositionError:
         raise

@@ -1,0 +1,96 @@
+"""Piskvork's .psq records, read and written.
+
+A record does not say which rule was played: a header with the size, then `x,y,ms` a move from 1, black first,
+then the names of both players and a code of the result, as Piskvork writes it
+(https://github.com/plastovicka/Piskvork). Other programs write the header in lower case, put blank lines
+before it, or write the moves alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.errors import PositionError
+from engine.games.record import UNFINISHED, GameRecord
+from engine.games.tree import GameTree, TreeBuilder
+
+_HEADER = re.compile(r"\s*Piskvorky\s+(\d{1,4})\s*x\s*(\d{1,4})(?!\d)", re.ASCII | re.IGNORECASE)
+_MOVE = re.compile(r"(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*(?:,\s*(-?\d{1,12}(?:\.\d{1,9})?))?", re.ASCII)
+_MOVES_ALONE = re.compile(r"\s*\d{1,2}\s*,\s*\d{1,2}\s*,\s*\d{1,12}\s*(?:\n|\Z)", re.ASCII)
+_CODES = {"time": 15, "illegal": -2, "forbidden": -2, "crash": -2, "start": -2}  # protocol: Piskvork
+SIZES = (15, 19, 20, 22)
+"""Sides of the boards that are taken where a file does not say its size."""
+
+
+def is_psq(text: str) -> bool:
+    """Return whether a text begins as a .psq record does, or with a move `x,y,ms` of one."""
+    return _HEADER.match(text) is not None or _MOVES_ALONE.match(text) is not None
+
+
+def read_psq(text: str, rule: int, width: int = 15, height: int = 15) -> GameTree:
+    """Read a record and check every move.
+
+    Args:
+        text: for which `is_psq` holds, its lines ended by \\n.
+        rule: that was played.
+        width, height: of the board where the record does not say; a larger one where moves lie beyond it.
+
+    Raises:
+        PositionError: an impossible size, or a move that cannot be played; the message names the line.
+    """
+    lines = text.split("\n")
+    header = _HEADER.match(text)
+    notes = []
+    if header is not None:
+        width, height = int(header[1]), int(header[2])
+        first = text.count("\n", 0, header.end()) + 1
+    else:
+        width, height = _size_for(lines, width, height)
+        notes.append(f"the file says no size; {width}x{height} is taken")
+        first = 0
+    builder = TreeBuilder(width, height, rule, f"line {max(1, first)}: ")
+    builder.notes = notes
+    rest: list[str] = []
+    for number, line in enumerate(lines[first:], first + 1):
+        move = _MOVE.fullmatch(line.strip())
+        if move is not None and not rest:
+            builder.play(int(move[1]) - 1, int(move[2]) - 1, f"line {number}: ", float(move[3] or 0))
+        elif line.strip():
+            rest.append(line.strip())
+            if len(rest) == 1 and re.match(r"-?\d+\s*,", line.strip()):
+                raise PositionError(f"line {number}: {line.strip()[:30]!r} is no move `x,y,ms`")
+    names = (rest[0], rest[1]) if len(rest) >= 2 else ("black", "white")
+    tree = builder.finish(names)
+    record, code = tree.record, rest[-1] if rest else "0"
+    if record.reason == UNFINISHED and code in ("15", "-2"):  # the side to move lost by an incident
+        record.winner, record.reason = 1 - len(record.points) % 2, "time" if code == "15" else "crash"
+    return tree
+
+
+def to_psq(game: GameRecord) -> str:
+    """Return the game in Piskvork's format: 1-based `x,y,ms` a move, then names, then a result code.
+
+    Raises:
+        PositionError: somebody passed, which the format cannot say.
+    """
+    if not game.alternates:
+        raise PositionError("a .psq record cannot hold passes or stones set up; save as .sgf")
+    rows = [f"Piskvorky {game.width}x{game.height}, 11:11, 0"]
+    for point, ms in zip(game.points, game.times_ms, strict=True):
+        rows.append(f"{point % game.width + 1},{point // game.width + 1},{ms:.0f}")
+    rows += [*(" ".join(name.split()) or "?" for name in game.names), str(_CODES.get(game.reason, 0))]
+    return "\n".join(rows) + "\n"
+
+
+def _size_for(lines: list[str], width: int, height: int) -> tuple[int, int]:
+    """Return this size, or the smallest usual one that holds all moves."""
+    moves = [move for line in lines if (move := _MOVE.fullmatch(line.strip())) is not None]
+    return fitting_size(max(int(m[1]) for m in moves), max(int(m[2]) for m in moves), width, height)
+
+
+def fitting_size(columns: int, rows: int, width: int, height: int) -> tuple[int, int]:
+    """Return this width and height if they hold so many columns and rows, else the smallest usual square."""
+    if columns <= width and rows <= height:
+        return width, height
+    side = next((side for side in SIZES if columns <= side and rows <= side), SIZES[-1])
+    return side, side

@@ -1,0 +1,100 @@
+"""A game as a list of moves, and the checks that every reader of games shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.errors import PositionError
+from engine.rules._board import EMPTY, Board
+from engine.rules.geometry import format_move, point_of
+
+UNFINISHED = "unfinished"
+"""Reason of a game that nobody has ended."""
+PASS = -1
+"""Stands for a point where a side gives its turn away."""
+COLOURS = ("black", "white")
+
+
+@dataclass(slots=True)
+class GameRecord:
+    """A game, finished or not.
+
+    Attributes:
+        opening_stones: how many of the first moves were given, not chosen by the players.
+        names: of black and white.
+        points: moves in playing order, opening included, black first; `PASS` for none.
+        times_ms: one a move; 0 for the opening.
+        winner: 0 black, 1 white, 2 nobody.
+        reason: "five", "draw", "unfinished", or the loser's incident: "time", "illegal", "forbidden",
+            "crash", "start", "resigned".
+        text: what exactly went wrong, else empty.
+        notes: what a reader had to guess or left out, a line each; no part of the game.
+    """
+
+    width: int
+    height: int
+    rule: int
+    opening_stones: int
+    names: tuple[str, str]
+    points: list[int] = field(default_factory=list)
+    times_ms: list[float] = field(default_factory=list)
+    winner: int = EMPTY
+    reason: str = "draw"
+    text: str = ""
+    notes: list[str] = field(default_factory=list, compare=False)
+
+    @property
+    def incident(self) -> bool:
+        """Whether the game was lost by a failure instead of on the board."""
+        return self.reason not in ("five", "draw", UNFINISHED)
+
+    @property
+    def stones(self) -> list[tuple[int, int]]:
+        """(point, colour) of every stone, oldest first."""
+        return stones_of(self.points)
+
+    @property
+    def alternates(self) -> bool:
+        """Whether black and white put a stone in turn, without a pass."""
+        return PASS not in self.points
+
+    def board(self) -> Board:
+        """Return the last position.
+
+        Raises:
+            ValueError: a size, rule or point that does not exist.
+        """
+        board = Board.from_stones(self.width, self.height, int(self.rule), self.stones)
+        board.set_to_move(len(self.points) % 2)
+        return board
+
+
+def stones_of(points: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (point, colour) of the stones among moves, black first."""
+    return [(point, ply % 2) for ply, point in enumerate(points) if point != PASS]
+
+
+def move_name(point: int, width: int, height: int | None = None) -> str:
+    """Return a move as `format_move` writes it, or `pass`."""
+    return "pass" if point == PASS else format_move(point, width, height)
+
+
+def playable_point(board: Board, x: int, y: int, who: str) -> int:
+    """Return the point of a recorded move of the side to move.
+
+    Raises:
+        PositionError: it cannot be played; the message begins with `who`.
+    """
+    try:
+        point = point_of(x, y, board.width, board.height)
+    except ValueError as error:
+        raise PositionError(f"{who}: {error}") from error
+    where = format_move(point, board.width)
+    if board.winner != EMPTY:
+        raise PositionError(f"{who} at {where}: {COLOURS[board.winner]} has already won")
+    if board.cell(point) != EMPTY:
+        raise PositionError(f"{who}: {where} is taken")
+    if board.to_move == 0 and board.is_forbidden(point):
+        raise PositionError(f"{who}: {where} is forbidden to black under renju")
+    return point

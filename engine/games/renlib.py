@@ -1,0 +1,228 @@
+"""RenLib's libraries (.lib): trees of renju and gomoku openings on 15x15, read.
+
+Format, as RenLib itself reads it (https://github.com/gomoku/RenLib, `LibraryFile.cpp`, `RenLibDoc.cpp`; up to
+version 3.4): twenty bytes of header, which the oldest files lack, then nodes in depth-first order, two bytes
+each. The first byte is the point, 16 * row + column with rows from 0 at the top and columns from 1; 0 is the
+root, later a pass. The second byte has bits:
+
+    0x80  another child of the same parent follows once the moves behind this one have ended
+    0x40  no move comes behind this one
+    0x20  an old comment follows: seven bits a letter, the top bit ends it
+    0x08  a comment follows: a zero byte ends it, \\b lies between its headline and the rest
+    0x10  marked
+    0x04  start
+    0x02  no move, but a label on a point
+    0x01  two more bytes follow; the lowest bit of the second says that the text of a label follows
+
+Texts are padded to an even length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import PositionError
+from engine.games.decode import Detector, decode
+from engine.games.record import PASS, playable_point
+from engine.games.tree import MAX_NODES, GameTree, Node, TreeBuilder
+from engine.rules._board import EMPTY
+from engine.rules.geometry import format_move, xy
+from engine.rules.rule import rule_name
+
+SIDE = 15
+MAX_TEXT = 1 << 16
+"""Bytes of one comment (derived: larger ones are damage)."""
+
+_MAGIC = b"\xffRenLib\xff"
+_HEADER = 20
+_CENTRE = 0x78  # the first byte of files without a header: h8
+_NEWEST = (3, 4)
+_MORE, _LAST, _OLD_COMMENT, _MARK = 0x80, 0x40, 0x20, 0x10
+_COMMENT, _NO_MOVE, _EXTENDED = 0x08, 0x02, 0x01
+_LABEL = 0x01  # of the two extra bytes: 0x0100 of the whole
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One node of a file."""
+
+    point: int
+    flags: int
+    comment: bytes
+    label: bytes
+
+
+def is_renlib(data: bytes) -> bool:
+    """Return whether bytes are a library, of any version."""
+    if data.startswith(_MAGIC):
+        return True
+    headless = len(data) >= 4 and len(data) % 2 == 0 and data[0] == _CENTRE and not data[1] & _NO_MOVE
+    return headless and any(byte < 9 or byte > 126 for byte in data)
+
+
+def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameTree:
+    """Read a library and check every move.
+
+    Moves that this rule forbids, and what follows them, are left out with a note, since a library may show
+    why they lose.
+
+    Args:
+        data: content of the file.
+        rule: that is played; the file does not say.
+        detect: guesses the encoding of comments.
+
+    Raises:
+        PositionError: the file is damaged, newer than is known, or larger than `MAX_NODES` moves.
+    """
+    at = 0
+    if data.startswith(_MAGIC):
+        if len(data) < _HEADER:
+            raise PositionError("the library breaks off in its header")
+        version = (data[8], data[9])
+        if version > _NEWEST:
+            raise PositionError(f"version {version[0]}.{version[1]} of RenLib is not known, only up to 3.4")
+        at = _HEADER
+    builder = TreeBuilder(SIDE, SIDE, rule)
+    left_out, first_left_out, marks = 0, "", 0
+    stack: list[tuple[int, bool]] = []  # parent that gets another child, and whether it is left out itself
+    comments: dict[int, bytes] = {}
+    first, skipped, ended = True, False, False
+    parent = 0
+    while at < len(data):
+        if ended:
+            raise PositionError(f"byte {at}: the library goes on after its end")
+        where = f"byte {at}: "
+        entry, at = _entry(data, at)
+        marks += bool(entry.flags & _MARK)
+        number, out = parent, skipped
+        if first and entry.point == PASS:
+            _add(comments, 0, entry.comment)
+        elif entry.flags & _NO_MOVE:
+            if entry.label and not skipped:
+                _add(comments, parent, _label(entry))
+            if not entry.flags & _LAST:
+                raise PositionError(f"{where}moves come after a label")
+        elif not skipped:
+            builder.go_back(parent)
+            why = _place(builder, entry.point, where)
+            if why:
+                left_out, first_left_out, out = left_out + 1, first_left_out or why, True
+            else:
+                number = builder.at
+                _add(comments, number, entry.comment)
+                if entry.label:
+                    _add(comments, parent, _label(entry))
+        else:
+            left_out += 1
+        if left_out + len(builder.nodes) > 2 * MAX_NODES:
+            raise PositionError(f"{where}more than {MAX_NODES} moves")
+        if entry.flags & _MORE and not (first and entry.point == PASS):
+            stack.append((parent, skipped))
+        first = False
+        if entry.flags & _LAST:
+            ended = not stack
+            parent, skipped = stack.pop() if stack else (parent, skipped)
+        else:
+            parent, skipped = number, out
+    if stack:
+        raise PositionError("the library breaks off; moves are missing")
+    _take_comments(builder, comments, detect)
+    builder.note(f"a library does not say its rule; {rule_name(rule)} is taken")
+    if left_out:
+        builder.note(f"{left_out} moves that the rule does not allow are left out ({first_left_out})")
+    if marks:
+        builder.note(f"{marks} marks of moves are left out")
+    return builder.finish()
+
+
+def _entry(data: bytes, at: int) -> tuple[_Entry, int]:
+    """Return the node at a place, and where the next begins.
+
+    Raises:
+        PositionError: it breaks off or is none.
+    """
+    if at + 2 > len(data):
+        raise PositionError(f"byte {at}: the library breaks off")
+    place, flags = data[at], data[at + 1]
+    begin, at = at, at + 2
+    extra = 0
+    if flags & _EXTENDED:
+        if at + 2 > len(data):
+            raise PositionError(f"byte {at}: the library breaks off")
+        extra, at = data[at + 1] | data[at] << 8, at + 2
+    if place == 0:
+        point = PASS
+    elif not 1 <= place % 16 <= SIDE or place // 16 >= SIDE:
+        raise PositionError(f"byte {begin}: {place} is no point of a library")
+    else:
+        point = place // 16 * SIDE + place % 16 - 1
+    entry = _Entry(point, flags, b"", b"")
+    if flags & _OLD_COMMENT:
+        entry.comment, at = _old_text(data, at)
+    elif flags & _COMMENT:
+        entry.comment, at = _text(data, at)
+    if extra & _LABEL:
+        entry.label, at = _text(data, at)
+    return entry, at
+
+
+def _text(data: bytes, at: int) -> tuple[bytes, int]:
+    """Return a text that a zero ends, and where the next node begins."""
+    end = data.find(b"\x00", at, at + MAX_TEXT)
+    if end < 0:
+        raise PositionError(f"byte {at}: a comment never ends")
+    return data[at:end], end + 1 + (end + 1 - at) % 2
+
+
+def _old_text(data: bytes, at: int) -> tuple[bytes, int]:
+    """Return a text of seven bits a letter, of which the last has its top bit set."""
+    for end in range(at, min(len(data), at + MAX_TEXT)):
+        if data[end] & 0x80:
+            text = bytes(byte & 0x7F for byte in data[at : end + 1])
+            swedish = str.maketrans("}{|][\\", "åäöÅÄÖ")  # the letters of ISO 646-SE
+            return text.decode("ascii").translate(swedish).encode(), end + 1 + (end + 1 - at) % 2
+    raise PositionError(f"byte {at}: a comment never ends")
+
+
+def _label(entry: _Entry) -> bytes:
+    where = "pass" if entry.point == PASS else format_move(entry.point, SIDE)
+    return where.encode() + b": " + entry.label
+
+
+def _place(builder: TreeBuilder, point: int, where: str) -> str:
+    """Play a move; return why the rule does not allow it, else an empty text.
+
+    Raises:
+        PositionError: its point is taken.
+    """
+    board = builder.board
+    if point == PASS:
+        builder.skip(where)
+        return "" if board.winner == EMPTY else "a pass after the end"
+    name = format_move(point, SIDE)
+    if board.cell(point) != EMPTY:
+        raise PositionError(f"{where}move {builder.depth + 1}: {name} is taken")
+    try:
+        playable_point(board, *xy(point, SIDE), f"move {builder.depth + 1}")
+    except PositionError as error:
+        return str(error)
+    builder.play(*xy(point, SIDE), where)
+    return ""
+
+
+def _add(comments: dict[int, bytes], number: int, text: bytes) -> None:
+    if text:
+        comments[number] = comments[number] + b"\n" + text if number in comments else text
+
+
+def _take_comments(builder: TreeBuilder, comments: dict[int, bytes], detect: Detector | None) -> None:
+    """Decode all comments together, since one alone says too little of its encoding."""
+    if not comments:
+        return
+    numbers = sorted(comments)
+    decoded = decode(b"\x00".join(comments[n].replace(b"\x08", b"\n") for n in numbers), detect)
+    for note in decoded.notes:
+        builder.note(note)
+    nodes: list[Node] = builder.nodes
+    for number, text in zip(numbers, decoded.text.split("\x00"), strict=True):
+        nodes[number].comment = text.strip()
