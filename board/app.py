@@ -12,9 +12,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from board import assets
+from board.access import Access, is_of_another_user
+from board.answers import answer
 from board.crew import Crew
 from board.guard import Guard
-from board.messages import answer
 from board.session import Session, TooSlow
 from engine.levels import STRONGEST, WEAKEST
 from engine.rules._board import MAX_SIDE, MIN_SIDE
@@ -23,10 +24,11 @@ from engine.rules.rule import Rule
 PROGRAM = "tengen-board"
 MAX_PAGES = 32
 """Pages at once; engines are fewer."""
+USED = "This address works once. Open the one that the program printed.\n"
 TRY_LATER = 1013  # close code of RFC 6455's registry: come again later
 
 
-def make_app(crew: Crew, address: str, port: int, version: str) -> Guard:
+def make_app(crew: Crew, address: str, port: int, access: Access, version: str) -> Guard:
     """Return the application for a server on this address and port."""
     files = assets.load()
     pages: set[Session] = set()
@@ -45,7 +47,20 @@ def make_app(crew: Crew, address: str, port: int, version: str) -> Guard:
         return Response(found.content, headers=headers, media_type=found.media_type)
 
     async def about(request: Request) -> Response:
-        return JSONResponse({"program": PROGRAM, "version": version})
+        found = {"program": PROGRAM, "version": version}
+        nonce = request.query_params.get("nonce")
+        return JSONResponse(found if nonce is None else {**found, "proof": access.proof(nonce)})
+
+    async def entry(request: Request) -> Response:
+        good = access.allows(request.query_params.get("token", ""))
+        return Response(status_code=204 if good else 403)
+
+    async def opening(request: Request) -> Response:
+        peer = request.client
+        foreign = is_of_another_user(None if peer is None else (peer.host, peer.port), port)
+        if foreign or not access.redeem(request.query_params.get("ticket", "")):
+            return Response(USED, 403, media_type="text/plain")
+        return Response(status_code=303, headers={"location": f"/#token={access.token}"})
 
     async def socket(page: WebSocket) -> None:
         await page.accept()
@@ -73,10 +88,12 @@ def make_app(crew: Crew, address: str, port: int, version: str) -> Guard:
 
     routes = [
         Route("/about", about),
+        Route("/access", entry),
+        Route("/open", opening),
         WebSocketRoute("/socket", socket),
         Route("/{name:path}", asset),
     ]
-    return Guard(Starlette(routes=routes), address, port)
+    return Guard(Starlette(routes=routes), address, port, access)
 
 
 async def _sending(session: Session, page: WebSocket) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.config import load_config
+from engine.config import EngineConfig, load_config
 from engine.errors import EngineError
 
 MISSING = "the board needs starlette, uvicorn and websockets; get them with `make board`"
@@ -27,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--no-browser", action="store_true", help="only print the address")
     made.add_argument(
         "--address", default="127.0.0.1",
-        help="to listen on; anything but 127.0.0.1 opens the board to the network (default 127.0.0.1)",
+        help="to listen on (default 127.0.0.1); 0.0.0.0 opens the board to the network, for those who know "
+        "the token in the address that is printed",
     )  # fmt: skip
     made.add_argument(
         "--engines", type=_engines, default=4, metavar="N", help="that may think at once (default 4)"
@@ -51,11 +52,13 @@ def main(argv: Sequence[str], version: str) -> int:
         if options.net is not None:
             net = Path(options.net)
             settings.append(f"net={net.resolve() if net.is_file() else options.net}")
-        load_config(None, settings)
+        config = load_config(None, settings)
         from board.crew import Crew
         from board.launch import serve
 
         crew = Crew(options.engines, settings)
+        if config.net not in (EngineConfig().net, "uniform", "hashed"):
+            crew.check()  # a net that somebody names may be missing or no net; the page would say so too late
         return serve(options.address, options.port, crew, browser=not options.no_browser, version=version)
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import queue
 import subprocess
@@ -17,9 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from engine.errors import EngineError
+
 MAX_QUEUE = 64
 """Requests that wait for an engine; one that takes none any more is ended."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+START_S = 60.0
+"""Longest start of an engine, s (derived: 1 s on an idle machine)."""
 ENGINE_ARGUMENT = "--board-engine"
 """First argument that makes the packed program an engine process."""
 
@@ -33,6 +38,18 @@ class Owner(Protocol):
 
     def dismissed(self) -> None:
         """The engine of the page was given to another one."""
+
+
+def _options() -> dict[str, object]:
+    """Return how an engine process is started: in a group of its own, since Ctrl-C is for the server."""
+    options: dict[str, object] = {
+        "cwd": Path(__file__).resolve().parents[1],
+        "env": {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+    }
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+        return {**options, "creationflags": flags}
+    return {**options, "start_new_session": True}
 
 
 class EngineProcess:
@@ -54,16 +71,12 @@ class EngineProcess:
         self._on_line, self._on_end = on_line, on_end
         self._ended = False
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        options: dict[str, object] = {"start_new_session": True}  # Ctrl-C is for the server
-        if sys.platform == "win32":
-            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-            options = {"creationflags": flags}
         self._process = subprocess.Popen(  # type: ignore[call-overload]
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-            cwd=Path(__file__).resolve().parents[1], env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
-            **options,
-        )  # fmt: skip
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **_options()
+        )
         self.pid: int = self._process.pid
+        self.heard_s = self._loop.time()
+        """When it last said something, on the loop's clock."""
         threading.Thread(target=self._read, name="engine-answers", daemon=True).start()
         threading.Thread(target=self._write, name="engine-requests", daemon=True).start()
 
@@ -106,6 +119,7 @@ class EngineProcess:
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _heard(self, line: str) -> None:
+        self.heard_s = self._loop.time()
         if not self._ended:
             self._on_line(line)
 
@@ -130,6 +144,32 @@ class Crew:
         if getattr(sys, "frozen", False):
             return [sys.executable, ENGINE_ARGUMENT, *self._settings]
         return [sys.executable, "-m", "board.worker", *self._settings]
+
+    def check(self) -> None:
+        """Start an engine once and end it.
+
+        Raises:
+            EngineError: it cannot be loaded; the text says why.
+        """
+        try:
+            process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                **_options(),
+            )  # type: ignore[call-overload]  # fmt: skip
+        except OSError as error:
+            raise EngineError(f"the engine cannot be started: {error.strerror}") from error
+        with process:
+            timer = threading.Timer(START_S, process.kill)
+            timer.start()
+            line = process.stdout.readline()
+            timer.cancel()
+            process.kill()
+        try:
+            said = json.loads(line)
+        except ValueError:
+            raise EngineError("the engine cannot be loaded") from None
+        if said.get("type") != "ready":
+            raise EngineError(said.get("text") or "the engine cannot be loaded")
 
     def hire(
         self, owner: Owner, on_line: Callable[[str], None], on_end: Callable[[], None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Refused, Save
+from board.answers import Refused
+from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save
 from board.position import game_of
 from engine.commands.charset import detector
 from engine.errors import PositionError

@@ -1,18 +1,22 @@
-"""Who may talk to the server: the pages that it served itself, and nobody else.
+"""Who may talk to the server: the pages that it served itself, with its token, and nobody else.
+
+The files of the page are no secret; only a socket needs the token, and only a socket reaches an engine.
 
 A page from elsewhere that the same browser shows could otherwise reach this machine's own addresses: by their
 number (it then sends its own `Origin`), or by a name that suddenly means 127.0.0.1 (DNS rebinding: it then
-sends that name as `Host`).
+sends that name as `Host`). Other users of the machine, or of its network, lack the token.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from board.access import Access
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -33,13 +37,13 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 class Guard:
     """Wraps an application; refuses what does not come from one of its own pages."""
 
-    def __init__(self, app: ASGIApp, address: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, address: str, port: int, access: Access) -> None:
         """Guard a server that listens on this address and port.
 
         A server that listens on the machine's own address only may be called by the names of that; one that
         is open to the network by any number, since such an address cannot be rebound.
         """
-        self._app, self._port = app, port
+        self._app, self._port, self._access = app, port, access
         self._names = {*_LOCAL, address}
         self._any_number = address not in _LOCAL
 
@@ -54,6 +58,9 @@ class Guard:
         good = len(hosts) == 1 and self.is_host(hosts[0])
         if socket or origins:
             good = good and len(origins) == 1 and origins[0] == b"http://" + hosts[0]
+        if good and socket:
+            query = parse_qs(scope["query_string"].decode("ascii", "replace"))
+            good = self._access.allows(query.get("token", [""])[0])
         if not good:
             await _refuse(socket, send, 403, b"This address is not served here.\n")
         elif not socket and scope["method"] not in ("GET", "HEAD"):

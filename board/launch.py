@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import ipaddress
 import json
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -16,8 +18,10 @@ from types import FrameType
 
 import uvicorn
 
+from board.access import Access
 from board.app import PROGRAM, make_app
 from board.crew import Crew
+from board.http_protocol import BoundedProtocol
 from board.messages import MAX_MESSAGE_BYTES
 from engine.errors import EngineError
 
@@ -36,17 +40,19 @@ class LaunchError(EngineError):
 def serve(address: str, port: int | None, crew: Crew, *, browser: bool, version: str) -> int:
     """Serve the board until Ctrl-C; return the exit status.
 
-    A board that runs already is shown instead of starting a second one.
+    A board of this user that runs already is shown instead of starting a second one.
 
     Raises:
         LaunchError: the port is taken by another program, or the address is not one of this machine.
     """
     wanted = DEFAULT_PORT if port is None else port
+    access = Access.kept()
     listener = bind(address, wanted)
     if listener is None:
-        if running_version(address, wanted) is not None:
-            print(f"The board is running already: {url(address, wanted)}", flush=True)
-            _show(url(address, wanted), browser)
+        if is_running(address, wanted, access):
+            page = url(address, wanted)
+            print(f"The board is running already: {page}#token={access.token}", flush=True)
+            _show(page, access, browser)
             return 0
         if port is not None:
             raise LaunchError(f"port {port} is taken by another program; choose another with --port N")
@@ -56,16 +62,18 @@ def serve(address: str, port: int | None, crew: Crew, *, browser: bool, version:
             raise LaunchError(f"ports {wanted} to {wanted + OTHER_PORTS - 1} are taken; choose with --port N")
     found = int(listener.getsockname()[1])
     page = url(address, found)
-    print(f"Tengen's board: {page}   (Ctrl-C ends it)", flush=True)
+    print(f"Tengen's board: {page}#token={access.token}   (Ctrl-C ends it)", flush=True)
+    if (warning := _warning(listener, access)) is not None:
+        print(warning, flush=True)
     server = _Server(
         uvicorn.Config(
-            make_app(crew, address, found, version), loop="asyncio", http="h11", ws="websockets-sansio",
-            lifespan="off", log_level="error", access_log=False, server_header=False,
+            make_app(crew, address, found, access, version), loop="asyncio", http=BoundedProtocol,
+            ws="websockets-sansio", lifespan="off", log_level="error", access_log=False, server_header=False,
             ws_max_size=MAX_MESSAGE_BYTES, ws_per_message_deflate=False, h11_max_incomplete_event_size=16384,
             limit_concurrency=200, timeout_graceful_shutdown=1,
         )
     )  # fmt: skip
-    _show(page, browser)
+    _show(page, access, browser)
     try:
         asyncio.run(server.serve(sockets=[listener]))
     except KeyboardInterrupt:
@@ -119,32 +127,80 @@ def bind(address: str, port: int) -> socket.socket | None:
 
 
 def url(address: str, port: int) -> str:
-    """Return the address of the page, as seen from this machine."""
-    name = "127.0.0.1" if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
-    return f"http://{name}:{port}/"
+    """Return the address of the page without the token, as seen from this machine."""
+    host = _host(address)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def running_version(address: str, port: int) -> str | None:
-    """Return the version of the board that answers there, None if something else does."""
-    host = "127.0.0.1" if address in ("0.0.0.0", "::") else address
-    connection = http.client.HTTPConnection(host, port, timeout=ASK_S)
+def _host(address: str) -> str:
+    """Return where a server that listens on an address can be reached from this machine."""
+    number = _number(address)
+    if number is None or not number.is_unspecified:
+        return address
+    return "127.0.0.1" if number.version == 4 else "::1"
+
+
+def _number(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address as a number, however it is written (`0` is 0.0.0.0); None for a name."""
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address)
+    with contextlib.suppress(OSError):
+        return ipaddress.IPv4Address(socket.inet_aton(address))
+    return None
+
+
+def _warning(listener: socket.socket, access: Access) -> str | None:
+    """Return what to say about a server that others can reach; None where this machine alone can."""
+    bound, port = listener.getsockname()[:2]
+    number = ipaddress.ip_address(bound.partition("%")[0])
+    if number.is_loopback:
+        return None
+    found = _own_addresses(number.version) if number.is_unspecified else [str(number)]
+    pages = [f"  {url(address, port)}#token={access.token}" for address in found]
+    return "\n".join([
+        "Warning: the board is open to the network. Whoever knows its address can use the engines, and can",
+        "read and change nothing else; the connection is not encrypted. From other machines it is",
+        *(pages or ["  the address of this machine in its network, with the same port and token"]),
+    ])  # fmt: skip
+
+
+def _own_addresses(version: int) -> list[str]:
+    """Return the numbers of this machine in its networks. Nothing is sent for it."""
+    found: dict[str, None] = {}
+    wanted = [(socket.AF_INET, "192.0.2.1")] + [(socket.AF_INET6, "2001:db8::1")] * (version == 6)
+    for family, far in wanted:  # addresses of documentation: the system says how it would go there
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((far, 9))
+            found[str(probe.getsockname()[0])] = None
+    with contextlib.suppress(OSError):
+        for family, *_, where in socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM):
+            if family == socket.AF_INET or version == 6:
+                found[str(where[0])] = None
+    return [text for text in found if "%" not in text and not ipaddress.ip_address(text).is_loopback]
+
+
+def is_running(address: str, port: int, access: Access) -> bool:
+    """Return whether a board of this user answers there: one that knows the token."""
+    nonce = secrets.token_hex(16)
+    connection = http.client.HTTPConnection(_host(address), port, timeout=ASK_S)
     try:
-        connection.request("GET", "/about")
+        connection.request("GET", f"/about?nonce={nonce}")
         found = json.loads(connection.getresponse().read(1000))
     except (OSError, ValueError, http.client.HTTPException):
-        return None
+        return False
     finally:
         connection.close()
     if not isinstance(found, dict) or found.get("program") != PROGRAM:
-        return None
-    return str(found.get("version"))
+        return False
+    return found.get("proof") == access.proof(nonce)
 
 
-def _show(page: str, browser: bool) -> None:
+def _show(page: str, access: Access, browser: bool) -> None:
     """Open the page in the user's browser, where there is one."""
     screen = sys.platform in ("win32", "darwin") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     if browser and screen:
-        threading.Thread(target=_open, args=(page,), daemon=True).start()
+        once = f"{page}open?ticket={access.ticket()}"
+        threading.Thread(target=_open, args=(once,), daemon=True).start()
 
 
 def _open(page: str) -> None:

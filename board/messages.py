@@ -1,8 +1,8 @@
-"""What page, server and engine process say to each other: JSON objects, checked here and nowhere else.
+"""What the page asks: JSON objects, checked here and nowhere else.
 
 A request is an object with `type`, `id` (a number that its answers repeat) and the fields of the class of
-that type below. An answer has `type` and `id` as well; `docs/board.md` lists them. The engine process gets
-the same requests from the server, one a line.
+that type below. The engine process gets the same requests from the server, one a line. `board/answers.py` has
+the answers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.errors import EngineError, PositionError
+from engine.errors import EngineError
 from engine.games.files import MAX_FILE_BYTES
 from engine.games.record import PASS
 from engine.games.tree import MAX_NODES, Node
@@ -43,17 +43,6 @@ class MessageError(EngineError, ValueError):
     def __init__(self, text: str, id: int = 0) -> None:
         super().__init__(text)
         self.id = id
-
-
-class Refused(PositionError):
-    """A request makes sense but cannot be answered.
-
-    The page shows the text `server.CODE` of its language with the values in it, or `text` where it has none.
-    """
-
-    def __init__(self, text: str, *, code: str, **values: object) -> None:
-        super().__init__(text)
-        self.code, self.values = code, values
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,15 +352,3 @@ def to_line(request: EngineRequest) -> bytes:
     """Return a request as one line that `parse_request` reads."""
     fields = {name: value for name, value in asdict(request).items() if value is not None}
     return json.dumps({"type": _TYPES[type(request)], **fields}, separators=(",", ":")).encode() + b"\n"
-
-
-def refusal(error: EngineError, id: int) -> str:
-    """Return the answer to a request that is refused for this reason."""
-    if isinstance(error, Refused):
-        return answer("refused", id, text=str(error), code=error.code, values=error.values)
-    return answer("refused", id, text=str(error))
-
-
-def answer(kind: str, id: int, **fields: object) -> str:
-    """Return an answer as text."""
-    return json.dumps({"type": kind, "id": id, **fields}, separators=(",", ":"), allow_nan=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from board.messages import Moves, Refused
+from board.answers import Refused
+from board.messages import Moves
 from engine.errors import PositionError
 from engine.play.game import Game, forbidden_reason
 from engine.play.swap2 import FINAL, Swap2

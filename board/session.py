@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from board import files, messages
-from board.crew import Crew, EngineProcess
+from board.answers import answer, refusal
+from board.crew import START_S, Crew, EngineProcess
 from board.messages import (
     Analyse,
     AnswerSwap2,
@@ -22,7 +23,6 @@ from board.messages import (
     Save,
     Stop,
     Think,
-    answer,
 )
 from board.position import facts
 from engine.errors import PositionError
@@ -33,6 +33,14 @@ board has 484, sent over minutes)."""
 LIVE = '{"type":"analysis"'
 """Beginning of the answers of which only the newest counts."""
 LOST = "The engine stopped unexpectedly. Your game is kept; the next move starts the engine again."
+
+
+HUNG = "The engine did not answer any more and was ended. Your game is kept; the next move starts it again."
+SILENCE_S = 4.0
+"""An engine that says nothing for so long has stopped (derived: it gives a sign of life every second)."""
+LATE_S = 4.0
+"""An answer that comes so much later than its limit will not come any more (derived: said within 5 s)."""
+WATCH_S = 0.5
 
 
 class TooSlow(Exception):
@@ -51,6 +59,9 @@ class Session:
         self._ready = asyncio.Event()
         self._overrun = False
         self._hidden_s: float | None = None
+        self._loaded = False  # the engine has said that it is ready
+        self._due_s: float | None = None  # when an answer is overdue, on the loop's clock
+        self._watch: asyncio.TimerHandle | None = None
 
     # --- what the crew asks ---------------------------------------------------------------------------------
 
@@ -70,12 +81,12 @@ class Session:
         try:
             request = messages.parse_request(text)
         except MessageError as error:
-            self._say(answer("refused", error.id, text=str(error)))
+            self._say(refusal(error, error.id))
             return
         try:
             await self._answer(request)
         except PositionError as error:
-            self._say(messages.refusal(error, request.id))
+            self._say(refusal(error, request.id))
 
     async def _answer(self, request: Request) -> None:
         match request:
@@ -110,7 +121,14 @@ class Session:
     def _ask(self, request: EngineRequest) -> None:
         self._newest = None
         self._current = None
-        if not self.prepare():
+        if self._engine is not None and self._loaded and self._silence_s() > SILENCE_S:
+            self._drop()  # it stopped while nobody asked
+        try:
+            self._hire()
+        except OSError as error:
+            self._say(_cannot_start(error, request.id))
+            return
+        if self._engine is None:
             text = (
                 f"All {self._crew.most} engines are at work in other windows. Close one of these pages, or "
                 "start the program with more: --engines N."
@@ -119,19 +137,57 @@ class Session:
                 answer("busy", request.id, text=text, code="engines_taken", values={"n": self._crew.most})
             )
             return
-        assert self._engine is not None
         self._current = request
         self._engine.send(messages.to_line(request))
+        self._await()
+        if self._watch is None:
+            self._watch_soon()
 
-    def prepare(self) -> bool:
-        """Make sure that there is an engine, so that no question waits for its start; False: none is free."""
-        if self._engine is not None:
-            return True
+    def prepare(self) -> None:
+        """See to it that there is an engine, if one is free, so that no question waits for its start."""
         try:
-            self._engine = self._crew.hire(self, self._heard, self._lost)
+            self._hire()
         except OSError as error:
-            self._say(answer("lost", 0, text=f"The engine cannot be started: {error.strerror}."))
-        return self._engine is not None
+            self._say(_cannot_start(error, 0))
+
+    def _hire(self) -> None:
+        if self._engine is None:
+            self._loaded = False
+            self._engine = self._crew.hire(self, self._heard, self._lost)
+
+    def _drop(self) -> None:
+        self._crew.release(self)
+        self._engine = self._current = None
+
+    # --- an engine that hangs -------------------------------------------------------------------------------
+
+    def _silence_s(self) -> float:
+        assert self._engine is not None
+        return asyncio.get_running_loop().time() - self._engine.heard_s
+
+    def _await(self) -> None:
+        """Set when the next answer is overdue; never where the request has no limit, or before the start."""
+        limit_s = None if self._current is None else _limit_s(self._current)
+        now_s = asyncio.get_running_loop().time()
+        self._due_s = now_s + limit_s + LATE_S if self._loaded and limit_s is not None else None
+
+    def _watch_soon(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._watch = loop.call_later(WATCH_S, self._look_at_engine, loop.time() + WATCH_S)
+
+    def _look_at_engine(self, expected_s: float) -> None:
+        self._watch = None
+        if self._engine is None or self._current is None:
+            return
+        now_s = asyncio.get_running_loop().time()
+        longest_s = SILENCE_S if self._loaded else START_S
+        hung = self._silence_s() > longest_s or (self._due_s is not None and now_s > self._due_s)
+        if hung and now_s - expected_s < WATCH_S:  # else this process was stopped itself
+            id = self._current.id
+            self._drop()
+            self._say(answer("lost", id, text=HUNG, code="engine_hung"))
+        else:
+            self._watch_soon()
 
     # --- answers of the engine ------------------------------------------------------------------------------
 
@@ -141,22 +197,27 @@ class Session:
         except ValueError:
             return
         kind, id = message.get("type"), message.get("id")
+        if kind == "alive":
+            return
         if kind == "broken":
-            self._crew.release(self)
-            self._engine = self._current = None
-        elif kind in ("ready", "trouble"):
+            self._drop()
+        elif kind == "ready":
+            self._loaded = True
+            self._await()
+        elif kind == "trouble":
             pass
         elif self._current is None or id != self._current.id:
             return
         elif kind in ("idle", "move", "swap2", "reviewed", "refused"):
-            self._current = None if kind == "idle" else self._current
+            self._current = None
+        elif kind == "judged":
+            self._await()
         if kind != "idle":
             self._say(line)
 
     def _lost(self) -> None:
         id = 0 if self._current is None else self._current.id
-        self._crew.release(self)
-        self._engine = self._current = None
+        self._drop()
         self._say(answer("lost", id, text=LOST, code="engine_lost"))
 
     # --- to the page ----------------------------------------------------------------------------------------
@@ -192,5 +253,27 @@ class Session:
 
     def close(self) -> None:
         """End the engine of the page."""
-        self._crew.release(self)
-        self._engine = self._current = None
+        self._drop()
+
+
+def _limit_s(request: EngineRequest) -> float | None:
+    """Return how long the engine may take for its next answer; None: as long as it likes."""
+    match request:
+        case Think():
+            ms = request.turn_ms if request.left_ms is None else min(request.turn_ms, request.left_ms)
+        case AnswerSwap2():
+            ms = request.turn_ms
+        case Analyse():
+            if request.limit_ms is None:
+                return None
+            ms = request.limit_ms
+        case Review():
+            ms = 2 * request.turn_ms  # the first judgement needs two positions
+        case _:
+            return None
+    return ms / 1000
+
+
+def _cannot_start(error: OSError, id: int) -> str:
+    text = f"The engine cannot be started: {error.strerror}."
+    return answer("lost", id, text=text, code="engine_not_started")

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think, answer
+from board.answers import answer
+from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think
 from board.position import game_of
 from engine.config import EngineConfig
 from engine.engine import Engine

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import traceback
 
+from board.answers import answer, refusal
 from board.messages import (
     AnswerSwap2,
     EngineRequest,
     MessageError,
     Stop,
     Think,
-    answer,
     parse_request,
-    refusal,
 )
 from engine.config import load_config
 from engine.errors import EngineError
@@ -27,6 +27,8 @@ from engine.pipes import read_some
 
 BROKEN = 3
 """Exit status when the engine cannot be loaded."""
+ALIVE_S = 1.0
+"""How often the process says that it is there, also in the middle of a search, s."""
 KEPT_LEVELS = 2
 """Engines of other levels that keep their memory: black's and white's."""
 
@@ -63,6 +65,7 @@ class Worker:
             self.say(answer("broken", 0, text=f"the engine cannot be loaded: {error}"))
             return BROKEN
         threading.Thread(target=self._read, name="reader", daemon=True).start()
+        threading.Thread(target=self._live, name="sign-of-life", daemon=True).start()
         self.say(answer("ready", 0, net=thinking.net_name))
         while True:
             with self._changed:
@@ -83,6 +86,11 @@ class Worker:
                 text = "the engine failed on this; the game is kept, try again"
                 self.say(answer("refused", request.id, text=text, code="engine_failed"))
             self.say(answer("idle", request.id))
+
+    def _live(self) -> None:
+        while True:
+            time.sleep(ALIVE_S)
+            self.say(answer("alive", 0))
 
     def _read(self) -> None:
         rest = b""

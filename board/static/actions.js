@@ -215,7 +215,7 @@ export class Actions {
 
   analyse() {
     const { app } = this;
-    app.settings.analyse = !app.settings.analyse;
+    app.settings.analyse = app.engine.stalled || !app.settings.analyse; // a stalled one is shown as off
     if (!app.settings.analyse) app.analysis.clear();
     app.changed();
   }

@@ -57,7 +57,7 @@ export function drawControls(app) {
   }
   $("turn-ms").value = `${table.turnMs}`;
   $("show").value = settings.show;
-  $("analyse").checked = settings.analyse;
+  $("analyse").checked = settings.analyse && !app.engine?.stalled;
   $("numbers").checked = settings.numbers;
   $("review-ms").value = `${settings.reviewMs}`;
   $("language").value = language();

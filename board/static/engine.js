@@ -5,11 +5,13 @@ export class Engine {
     this.link = link;
     this.job = null;
     this.net = "";
+    this.stalled = false; // it has failed, and nobody has asked for it again
   }
 
   // job: {key, type, fields, hear(message)}, or null to rest. A job with the key of the running one changes nothing.
   want(job) {
     if ((job?.key ?? null) === (this.job?.key ?? null)) return;
+    if (job) this.stalled = false;
     const before = this.job;
     this.job = job;
     if (job) this.send(job);
@@ -19,6 +21,7 @@ export class Engine {
   send(job) {
     this.link.listen(job.type, job.fields, (message) => {
       if (this.job === job) job.hear(message);
+      else if (message.type === "lost") this.link.on.said(message); // after its last answer
     });
   }
 

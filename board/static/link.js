@@ -6,9 +6,9 @@ const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 4000;
 
 export class Link {
-  // on: {open(), welcome(message), closed(), said(message)}; `said` gets what belongs to no request.
-  constructor(url, on) {
-    this.url = url;
+  // on: {open(), welcome(message), closed(reason, refused), said(message)}; `said` gets what belongs to no request.
+  constructor(token, on) {
+    this.query = new URLSearchParams({ token });
     this.on = on;
     this.open = false;
     this.nextId = 1;
@@ -20,7 +20,7 @@ export class Link {
 
   connect() {
     clearTimeout(this.timer);
-    const socket = new WebSocket(this.url);
+    const socket = new WebSocket(`ws://${location.host}/socket?${this.query}`);
     this.socket = socket;
     socket.addEventListener("open", () => {
       this.open = true;
@@ -29,14 +29,26 @@ export class Link {
       this.on.open();
     });
     socket.addEventListener("message", (event) => this.hear(JSON.parse(event.data)));
-    socket.addEventListener("close", (event) => {
+    socket.addEventListener("close", async (event) => {
       if (this.socket !== socket) return;
+      const opened = this.open;
       this.open = false;
       this.listening.clear();
-      this.on.closed(event.reason);
+      const refused = !opened && (await this.refused());
+      if (this.socket !== socket) return;
+      this.on.closed(event.reason, refused);
       this.timer = setTimeout(() => this.connect(), this.wait);
       this.wait = Math.min(LONGEST_WAIT_MS, 2 * this.wait);
     });
+  }
+
+  // Whether the server is there but does not know the token; a browser does not tell why a socket failed.
+  async refused() {
+    try {
+      return (await fetch(`/access?${this.query}`)).status === 403;
+    } catch {
+      return false;
+    }
   }
 
   leave() {

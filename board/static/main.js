@@ -54,9 +54,9 @@ class App {
     });
     const kept = store.game();
     this.load(kept);
-    this.link = new Link(`ws://${location.host}/socket`, {
+    this.link = new Link(store.token(), {
       open: () => this.connected(),
-      closed: (reason) => this.disconnected(reason),
+      closed: (reason, refused) => this.disconnected(reason, refused),
       welcome: (message) => { this.welcome = message; drawVersions(this); },
       said: (message) => this.said(message),
     });
@@ -65,6 +65,7 @@ class App {
     translate(document); // what the parts have made
     this.changed();
     if (!kept) this.offerLast();
+    addEventListener("hashchange", () => location.reload()); // another token
     setInterval(() => this.tick(), 100);
   }
 
@@ -204,6 +205,9 @@ class App {
     const again = { text: t("engine.again"), run: () => { this.engine.forget(); this.table.goOn(); this.changed(); } };
     this.engine.forget();
     this.table.pause(this.game);
+    this.engine.stalled = true;
+    this.analysis.clear(); // the numbers grow no more
+    this.hint = null;
     notice(serverText(message) ?? t("engine.no_answer"), { key: "engine", bad: true, action: again, stays: true });
     this.draw();
   }
@@ -217,9 +221,9 @@ class App {
     this.changed();
   }
 
-  disconnected(reason) {
+  disconnected(reason, refused) {
     const why = reason ? `${reason}.` : t("link.start_again");
-    notice(t("link.lost", { why }), { key: "link", bad: true, stays: true });
+    notice(refused ? t("link.refused") : t("link.lost", { why }), { key: "link", bad: true, stays: true });
     if (this.review.running) this.review.stop();
     this.draw();
   }
@@ -253,7 +257,7 @@ class App {
       forbidden: game.ended ? {} : node.facts?.forbidden, mark: node.judged?.mark,
     });
     this.players.draw(table, game, this.thinking);
-    this.analysis.draw(game, settings.analyse && !node.facts?.over);
+    this.analysis.draw(game, settings.analyse && !this.engine?.stalled && !node.facts?.over);
     this.drawReview();
     this.list.draw(game);
     this.drawStatus();
@@ -264,7 +268,7 @@ class App {
 
   // What changes many times a second, and nothing else.
   drawThinking() {
-    this.analysis.draw(this.game, this.settings.analyse);
+    this.analysis.draw(this.game, this.settings.analyse && !this.engine.stalled);
     this.drawOverlay();
     this.curve.draw(this.game);
   }

@@ -2,6 +2,7 @@
 
 const GAME = "tengen.game"; // of this tab
 const LAST = "tengen.last"; // of the tab that moved last
+const TOKEN = "tengen.token"; // gives access to the server; behind the # of the address
 const SETTINGS = "tengen.settings";
 
 function read(storage, key) {
@@ -21,9 +22,17 @@ function write(storage, key, value) {
   }
 }
 
+// The token of the address; also of the last one, for an address that was typed without it.
+function token() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) write(localStorage, TOKEN, given);
+  return given ?? read(localStorage, TOKEN) ?? "";
+}
+
 let timer = 0;
 
 export const store = {
+  token,
   game: () => read(sessionStorage, GAME),
   lastGame: () => read(localStorage, LAST),
   settings: () => read(localStorage, SETTINGS) ?? {},

@@ -112,8 +112,8 @@ def message(random_: random.Random) -> str | bytes:
 async def talk(server: Server, count: int, random_: random.Random, failures: list[str]) -> int:
     """Send messages over one connection after the other; return how many."""
     sent = 0
-    headers = {"origin": server.url.rstrip("/")}
-    address = f"ws://127.0.0.1:{server.port}/socket"
+    headers = {"origin": server.base.rstrip("/")}
+    address = server.socket
     while sent < count:
         async with websockets.connect(address, origin=headers["origin"], max_size=None) as socket:  # type: ignore[arg-type]
             try:

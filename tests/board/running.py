@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import re
 import shutil
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from engine.rules.geometry import parse_move
 
@@ -51,23 +53,35 @@ def why_no_browser() -> str | None:
     return None
 
 
+_STATE = tempfile.TemporaryDirectory()  # where the boards of these tests keep their token
+ENVIRONMENT = {**os.environ, "XDG_STATE_HOME": _STATE.name}
+
+
 class Server:
-    """A board that runs as a process of its own."""
+    """A board that runs as a process of its own.
+
+    `url` is its address with the access token, `base` that without it.
+    """
 
     def __init__(self, *arguments: str, command: Sequence[str] = (), cwd: Path = ROOT, port: int = 0) -> None:
         self.process = subprocess.Popen(
             [*(command or (sys.executable, "-m", "board")), "--no-browser", "--port", str(port), *arguments],
             cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            env=ENVIRONMENT,
         )  # fmt: skip
         self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.said: list[str] = []
         threading.Thread(target=self._read, daemon=True).start()
         first = self.lines.get(timeout=START_S)
-        found = re.search(r"http://\S+:(\d+)/", first)
+        found = re.search(r"(http://\S+:(\d+)/)#token=([0-9a-f]+)", first)
         if found is None:
             raise RuntimeError(f"the board did not start: {first}{''.join(self.said)}")
-        self.port = int(found[1])
-        self.url = found[0]
+        self.url, self.base, self.port, self.token = found[0], found[1], int(found[2]), found[3]
+
+    @property
+    def socket(self) -> str:
+        """Address of the socket."""
+        return f"ws://127.0.0.1:{self.port}/socket?token={self.token}"
 
     def _read(self) -> None:
         stream = self.process.stdout
@@ -123,9 +137,14 @@ class Page:
     def __init__(self, driver: WebDriver, url: str) -> None:
         self.driver, self.url = driver, url
 
+    @property
+    def about(self) -> str:
+        """An address of the same server without a page, for what is kept in the browser."""
+        return urljoin(self.url, "about")
+
     def open(self, *, fresh: bool = True) -> Page:
         """Load the page, with nothing kept from before unless `fresh` is false."""
-        self.driver.get(self.url + "about")
+        self.driver.get(self.about)
         if fresh:
             self.js("sessionStorage.clear(); localStorage.clear()")
         self.driver.get(self.url)
@@ -206,7 +225,7 @@ class Page:
     def complaints(self) -> list[str]:
         """Return what the browser's console says since the last call, except about lost connections."""
         found = [str(entry["message"]) for entry in self.driver.get_log("browser")]
-        return [text for text in found if "WebSocket" not in text]
+        return [text for text in found if "WebSocket" not in text and "/access?" not in text]
 
 
 def until(holds: Callable[[], bool], what: str, limit_s: float = START_S) -> None:

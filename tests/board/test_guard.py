@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from board import assets
+from board.access import Access
 from board.guard import Guard
 
 PORT = 8765
+ACCESS = Access("0123456789abcdef" * 2)
 
 
 def ask(
@@ -20,6 +22,7 @@ def ask(
     method: str = "GET",
     address: str = "127.0.0.1",
     double: bool = False,
+    token: str = ACCESS.token,
 ) -> list[dict[str, Any]]:
     """Return what a guarded application answers; a message "reached" if it was asked at all."""
     said: list[dict[str, Any]] = []
@@ -37,8 +40,9 @@ def ask(
 
     headers = [] if host is None else [(b"host", host.encode())] * (2 if double else 1)
     headers += [] if origin is None else [(b"origin", origin.encode())]
-    scope = {"type": kind, "method": method, "headers": headers}
-    asyncio.run(Guard(app, address, PORT)(scope, receive, send))
+    query = f"token={token}".encode()
+    scope = {"type": kind, "method": method, "headers": headers, "query_string": query}
+    asyncio.run(Guard(app, address, PORT, ACCESS)(scope, receive, send))
     return said
 
 

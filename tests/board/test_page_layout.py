@@ -75,7 +75,7 @@ def test_messages_cover_no_control_and_escape_closes_them(screen: Page, size: tu
     screen.place("h8")
     last = screen.get("JSON.stringify({...tengen.state(), at: 1})")
     resize(screen, *size)
-    screen.driver.get(screen.url + "about")
+    screen.driver.get(screen.about)
     screen.js("sessionStorage.clear(); localStorage.setItem('tengen.last', arguments[0])", last)
     screen.driver.get(screen.url)
     screen.wait("window.tengen && document.querySelector('.notice')")
@@ -88,7 +88,7 @@ def test_messages_cover_no_control_and_escape_closes_them(screen: Page, size: tu
     assert covered == []
     screen.key("\ue00c")  # escape
     assert screen.get("document.querySelectorAll('.notice').length") == 0
-    screen.driver.get(screen.url + "about")
+    screen.driver.get(screen.about)
     screen.js("sessionStorage.clear()")
     screen.driver.get(screen.url)
     screen.wait("window.tengen && tengen.game.current.facts")

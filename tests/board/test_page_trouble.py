@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import psutil
+import pytest
 
 from tests.board.running import Page, Server, until
 
@@ -58,6 +59,40 @@ def test_a_move_after_a_killed_engine_needs_no_button(page: Page, server: Server
     page.wait("tengen.game.current.ply === 2")
 
 
+ANALYSIS = "[tengen.engine.stalled, document.getElementById('analysis-numbers').innerText]"
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGSTOP])
+def test_an_analysis_whose_engine_stops_shows_nothing_more(
+    page: Page, server: Server, signal_: signal.Signals
+) -> None:
+    page.new()
+    page.click("do-hint")
+    page.wait("document.getElementById('status').textContent.startsWith('Hint')")
+    page.js("document.getElementById('analyse').click()")
+    page.wait("document.getElementById('analysis-numbers').textContent.includes('simulations')")
+    os.kill(engines(server)[0].pid, signal_)
+    page.wait("document.getElementById('notices').innerText.includes('Try again')")
+    assert page.get(ANALYSIS) == [True, ""]
+    assert not page.get("document.getElementById('analyse').checked")
+    page.js("document.querySelector('.notice .link').click()")
+    page.wait("document.getElementById('analysis-numbers').textContent.includes('simulations')")
+    assert page.get("document.getElementById('analyse').checked")
+    assert len(engines(server)) == 1
+
+
+def test_a_page_without_its_token_says_so(page: Page, server: Server) -> None:
+    page.driver.get(server.base + "about")
+    page.js("localStorage.clear()")
+    page.driver.get(server.base)
+    page.wait("document.getElementById('notices').innerText.includes('lacks its access token')")
+    page.js("location.hash = new URL(arguments[0]).hash", server.url)
+    page.wait("window.tengen?.link.open && tengen.game.current.facts")
+    page.driver.get(server.base)
+    page.wait("window.tengen?.link.open && tengen.game.current.facts")
+    page.driver.get_log("browser")  # says that a socket was refused
+
+
 def test_two_tabs_have_two_games_and_a_closed_one_ends_its_engine(page: Page, server: Server) -> None:
     driver = page.driver
     page.new()
@@ -106,6 +141,7 @@ def test_more_pages_than_engines(driver: WebDriver) -> None:
         other.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
         other.click("do-hint")
         other.wait("document.getElementById('notices').innerText.includes('The only engine is at work')")
+        assert "Looking" not in other.status
         driver.close()
         driver.switch_to.window(first)
     finally:

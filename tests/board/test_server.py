@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import http.client
 import json
 import os
 import signal
@@ -13,14 +15,18 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+import uvicorn
 import websockets
 
+from board import http_protocol
+from board.access import Access
 from tests.board.fuzz import GAME, run
-from tests.board.running import ROOT, Server, until
+from tests.board.running import ENVIRONMENT, ROOT, Server, until
 
 Connection = Any
 
@@ -29,10 +35,8 @@ def with_page(server: Server, work: Callable[[Connection], Awaitable[Any]]) -> A
     """Do something over one connection."""
 
     async def connected() -> Any:
-        origin: Any = server.url.rstrip("/")
-        async with websockets.connect(
-            f"ws://127.0.0.1:{server.port}/socket", origin=origin, max_size=None
-        ) as page:
+        origin: Any = server.base.rstrip("/")
+        async with websockets.connect(server.socket, origin=origin, max_size=None) as page:
             return await work(page)
 
     return asyncio.run(connected())
@@ -152,11 +156,76 @@ def test_no_path_leads_out_of_the_page(server: Server, path: str) -> None:
 def test_a_foreign_origin_gets_no_socket(server: Server) -> None:
     async def work() -> None:
         origin: Any = "http://evil.example"
-        async with websockets.connect(f"ws://127.0.0.1:{server.port}/socket", origin=origin):
+        async with websockets.connect(server.socket, origin=origin):
             pass
 
     with pytest.raises(websockets.InvalidStatus, match="403"):
         asyncio.run(work())
+
+
+@pytest.mark.parametrize("query", ["", "?token=", "?token=" + 32 * "0", "?token=1&token="])
+def test_a_socket_without_the_token_is_refused(server: Server, query: str) -> None:
+    async def work() -> None:
+        origin: Any = server.base.rstrip("/")
+        async with websockets.connect(f"ws://127.0.0.1:{server.port}/socket{query}", origin=origin):
+            pass
+
+    with pytest.raises(websockets.InvalidStatus, match="403"):
+        asyncio.run(work())
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(f"{server.base}access{query}")
+    with urllib.request.urlopen(f"{server.base}access?token={server.token}") as good:
+        assert good.status == 204
+
+
+def test_a_ticket_leads_to_the_page_once(server: Server) -> None:
+    ticket = Access(server.token).ticket()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    for status, where in ((303, f"/#token={server.token}"), (403, None)):
+        connection.request("GET", f"/open?ticket={ticket}")
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.headers["location"]) == (status, where)
+    connection.close()
+
+
+def test_half_open_requests_do_not_keep_the_page_from_others(server: Server) -> None:
+    with contextlib.ExitStack() as open_:
+        for i in range(300):
+            raw = open_.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            raw.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1" if i % 2 else b"")
+        with urllib.request.urlopen(server.base) as answer:
+            assert answer.status == 200
+
+        async def work(page: Connection) -> None:
+            await page.send(json.dumps({"type": "position", "id": 1, "game": GAME}))
+            await answers(page, "position", 1)
+
+        with_page(server, work)
+
+
+def test_a_head_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+
+    async def app(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def run() -> None:
+        protocol = http_protocol.BoundedProtocol
+        running = uvicorn.Server(uvicorn.Config(app, http=protocol, lifespan="off", log_level="error"))
+        listener = socket.create_server(("127.0.0.1", 0))
+        serving = asyncio.create_task(running.serve(sockets=[listener]))
+        for begin in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(begin)
+            whole = await asyncio.wait_for(reader.read(), 20)  # until the server closes
+            assert whole.endswith(b"ok") == (begin.count(b"GET") == 2), "a whole request is answered"
+            writer.close()
+        running.should_exit = True
+        await serving
+
+    asyncio.run(run())
 
 
 def test_ctrl_c_ends_server_and_engines_at_once() -> None:
@@ -200,16 +269,22 @@ def test_engines_end_when_the_server_is_killed() -> None:
         server.close()
 
 
-def started(*arguments: str) -> subprocess.CompletedProcess[str]:
+def started(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "board", "--no-browser", *arguments],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        env=ENVIRONMENT | environment,
     )  # fmt: skip
 
 
 def test_a_board_that_runs_already_is_shown(server: Server) -> None:
     done = started("--port", str(server.port))
     assert done.returncode == 0 and f"running already: {server.url}" in done.stdout
+
+
+def test_a_board_of_another_user_is_not_shown(server: Server, tmp_path: Path) -> None:
+    done = started("--port", str(server.port), XDG_STATE_HOME=str(tmp_path))
+    assert done.returncode == 2 and "taken by another program" in done.stderr
 
 
 def test_a_port_of_another_program_is_said() -> None:
@@ -228,27 +303,17 @@ def test_a_port_of_another_program_is_said() -> None:
         (["--port", "70000"], "a port is a number"),
         (["--engines", "0"], "engines are a number"),
         (["--set", "nonsense=1"], "unknown configuration key"),
+        (["--net", "no-such-net"], "no net at no-such-net"),
+        (["--set", "net=/no/such.onnx"], "no net at /no/such.onnx"),
+        (["--net", "pyproject.toml"], "the engine cannot be loaded"),
+        (["--net", "tests"], "no net at tests"),
         (["--address", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1"),
     ],
 )
 def test_wrong_arguments_are_refused_in_a_sentence(arguments: list[str], why: str) -> None:
     done = started(*arguments)
-    assert done.returncode == 2 and why in done.stderr and "Traceback" not in done.stderr
-
-
-def test_a_net_that_does_not_exist_is_said_on_the_page() -> None:
-    server = Server("--net", "no-such-net")
-    try:
-
-        async def work(page: Connection) -> str:
-            while True:
-                message = json.loads(await asyncio.wait_for(page.recv(), 60))
-                if message["type"] == "broken":
-                    return str(message["text"])
-
-        assert "no-such-net" in with_page(server, work)
-    finally:
-        server.close()
+    assert done.returncode == 2 and why in done.stderr and done.stdout == ""
+    assert done.stderr.splitlines()[-1].count("error: ") == 1 and "Traceback" not in done.stderr
 
 
 def test_the_brain_loads_nothing_of_the_board() -> None:

@@ -34,7 +34,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def test_it_serves_the_page(server: Server) -> None:
     with urllib.request.urlopen(server.url) as answer:
         assert b"<title>Tengen</title>" in answer.read()
-    with urllib.request.urlopen(server.url + "about") as answer:
+    with urllib.request.urlopen(server.base + "about") as answer:
         assert json.load(answer)["program"] == "tengen-board"
 
 

@@ -1,0 +1,187 @@
+"""What a page hears of an engine that stops, hangs or is not there; with engines that only seem to be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from board import session
+from board.answers import ANSWERS, answer
+from board.messages import parse_request
+from board.session import Session
+
+GAME = {"width": 15, "height": 15, "rule": 0, "moves": [112, 113]}
+THINK = {"type": "think", "id": 7, "game": GAME, "level": 5, "turn_ms": 40}
+ANALYSE = {"type": "analyse", "id": 7, "game": GAME}
+REVIEW = {"type": "review", "id": 7, "game": GAME, "turn_ms": 40}
+
+
+class Engine:
+    """Says what a test wants it to say."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self.on_line = on_line
+        self.heard_s = asyncio.get_running_loop().time()
+        self.sent: list[bytes] = []
+
+    def send(self, line: bytes) -> None:
+        self.sent.append(line)
+
+    def say(self, text: str) -> None:
+        self.heard_s = asyncio.get_running_loop().time()
+        self.on_line(text)
+
+
+class Crew:
+    """Engines for one page; an error in their place where there is one."""
+
+    most = 3
+
+    def __init__(self) -> None:
+        self.engines: list[Engine | None] = []
+        self.failing: OSError | None = None
+        self.free = True
+
+    def hire(self, _: object, on_line: Callable[[str], None], __: object) -> Engine | None:
+        if self.failing is not None:
+            raise self.failing
+        self.engines.append(Engine(on_line) if self.free else None)
+        return self.engines[-1]
+
+    def release(self, _: object) -> None:
+        self.engines.append(None)
+
+
+@pytest.fixture(autouse=True)
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in (("SILENCE_S", 0.2), ("LATE_S", 0.1), ("WATCH_S", 0.02), ("START_S", 0.5)):
+        monkeypatch.setattr(session, name, value)
+    return
+
+
+async def hear(page: Session, limit_s: float = 20.0) -> dict[str, Any]:
+    """Return the next answer; an empty one after the limit."""
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    sending = asyncio.create_task(page.send_all(heard.put))
+    try:
+        return dict(json.loads(await asyncio.wait_for(heard.get(), limit_s)))
+    except TimeoutError:
+        return {}
+    finally:
+        sending.cancel()
+
+
+async def begun(request: dict[str, Any], *, ready: bool = True) -> tuple[Session, Crew, Engine]:
+    """Return a page whose engine works on a request."""
+    crew = Crew()
+    page = Session(crew)  # type: ignore[arg-type]
+    page.prepare()
+    engine = crew.engines[0]
+    assert engine is not None
+    if ready:
+        engine.say(answer("ready", 0, net="n"))
+        assert (await hear(page))["type"] == "ready"
+    await page.receive(json.dumps(request))
+    assert parse_request(engine.sent[-1]).id == 7
+    return page, crew, engine
+
+
+async def living(engine: Engine, until: asyncio.Task[Any]) -> None:
+    """Let an engine give signs of life until something is done."""
+    while not until.done():
+        engine.say(answer("alive", 0))
+        await asyncio.sleep(0.03)
+
+
+@pytest.mark.parametrize("request_", [THINK, ANALYSE, REVIEW])
+@pytest.mark.parametrize("ready", [True, False])
+def test_an_engine_that_gives_no_sign_of_life_is_said_and_ended(
+    request_: dict[str, Any], ready: bool
+) -> None:
+    async def run() -> None:
+        page, crew, _ = await begun(request_, ready=ready)
+        heard = await hear(page)
+        assert (heard["type"], heard["id"], heard["code"]) == ("lost", 7, "engine_hung")
+        assert crew.engines[-1] is None, "it was released"
+        await page.receive(json.dumps(request_))
+        assert crew.engines[-1] is not None, "the next request has a new one"
+        page.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("request_", [THINK, {**THINK, "turn_ms": 9000, "left_ms": 40}, REVIEW])
+def test_an_engine_that_lives_but_is_late_is_said_and_ended(request_: dict[str, Any]) -> None:
+    async def run() -> None:
+        page, _, engine = await begun(request_)
+        lost = asyncio.create_task(hear(page))
+        await living(engine, lost)
+        heard = lost.result()
+        assert (heard["type"], heard["code"]) == ("lost", "engine_hung")
+
+    asyncio.run(run())
+
+
+def test_an_analysis_without_a_limit_goes_on_while_its_engine_lives() -> None:
+    async def run() -> None:
+        page, _, engine = await begun(ANALYSE)
+        silent = asyncio.create_task(hear(page, 0.6))
+        await living(engine, silent)
+        assert silent.result() == {}
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_a_long_review_is_not_late_while_it_judges() -> None:
+    async def run() -> None:
+        page, _, engine = await begun(REVIEW)
+        for ply in range(8):
+            fields = {"point": 1, "before": 0.5, "after": 0.5, "fall": 0, "mark": "", "best": 1}
+            engine.say(answer("judged", 7, ply=ply, **fields))
+            assert (await hear(page))["type"] == "judged"
+            await asyncio.sleep(0.06)
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_an_engine_that_stopped_while_nobody_asked_is_replaced() -> None:
+    async def run() -> None:
+        page, crew, engine = await begun(THINK)
+        engine.say(answer("move", 7, point=1, ms=1))
+        engine.heard_s -= 1
+        await page.receive(json.dumps(THINK))
+        assert [e is None for e in crew.engines] == [False, True, False]
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_taken_engines_and_one_that_cannot_be_started_are_said_once() -> None:
+    async def run() -> None:
+        crew = Crew()
+        page = Session(crew)  # type: ignore[arg-type]
+        crew.free = False
+        await page.receive(json.dumps(THINK))
+        heard = await hear(page)
+        assert (heard["type"], heard["code"], heard["values"]) == ("busy", "engines_taken", {"n": 3})
+        crew.failing = OSError(11, "no more processes")
+        await page.receive(json.dumps(THINK))
+        heard = await hear(page)
+        assert (heard["type"], heard["id"], heard["code"]) == ("lost", 7, "engine_not_started")
+        assert await hear(page, 0.05) == {}
+
+    asyncio.run(run())
+
+
+def test_an_answer_of_another_form_is_never_sent() -> None:
+    for kind in ANSWERS:
+        with pytest.raises(ValueError, match="no answer of this form"):
+            answer(kind, 1, nonsense=1)
+    with pytest.raises(ValueError, match="no answer of this form"):
+        answer("moved", 1)
