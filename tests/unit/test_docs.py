@@ -108,6 +108,19 @@ def test_the_map_in_the_readme_has_every_folder():
     assert [name for name in wanted if name not in shown and name != "__pycache__/"] == []
 
 
+WORN = re.compile(
+    r"\b(beside|whoever|gone on from|goes on from|(?:own|net's) word|stands? in|lies in|manners)\b"
+)
+"""Words that read as translated: is, next to, whatever, continues from, value, conformance say the same."""
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "settings.md"], ids=lambda page: page.name)
+def test_prose_is_plain(page):
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```|`[^`]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert WORN.findall(prose) == []
+
+
 def test_there_is_something_to_check():
     """The patterns above find what they look for, so that silence means agreement."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
