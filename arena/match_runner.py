@@ -23,6 +23,7 @@ from arena.players import Player, make_local
 from arena.pool import as_done, executor, one_core_each, worker_cores
 from arena.records import GameSetup, PlayedGame
 from arena.referee import play_game
+from arena.timing_lock import pause_while_timed
 from engine.errors import EngineError
 from engine.games.psq import to_psq
 from engine.games.record import GameRecord
@@ -69,6 +70,8 @@ def play_index(config: MatchConfig, opening: tuple[int, ...], index: int) -> tup
     Returns:
         The index and the game.
     """
+    if config.in_process:
+        pause_while_timed()
     cores = worker_cores()
     if config.in_process and cores is not None:
         os.sched_setaffinity(0, cores)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from arena.timing_lock import pause_while_timed
 from training.crew.cores import learner_threads, worker_count
 from training.crew.players import Here, Players, Terms, Venue
 from training.data.imports import count_games
@@ -171,6 +172,7 @@ class Run:
             raise ValueError(NO_RECORDS)
         self._stage = "pretraining"
         while learner.samples < samples and not self._stopped():
+            self._started_s += pause_while_timed(self._say, self._stopped)
             learner.progress = learner.samples / samples
             self._metrics = learner.step(_CHUNK)
             self._show(f"sample {learner.samples}/{samples}")
@@ -240,6 +242,7 @@ class Run:
         total: dict[str, float] = {}
         done = 0
         while done < budget and not self._stopped():
+            self._started_s += pause_while_timed(self._say, self._stopped)
             learner.progress = self.progress()
             n = min(_CHUNK, budget - done)
             for name, value in learner.step(n).items():
@@ -378,8 +381,6 @@ class Run:
         self.state.elapsed_s = self.elapsed_s()
         data = json.dumps(dataclasses.asdict(self.state), indent=1).encode()
         write_atomically(self.run_dir / "state.json", data)
-
-    # --- for people
 
     _stage = ""
 

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.timing_lock import pause_while_timed
 from engine.errors import NetError
 from training.files import console
 from training.files.lock import DirectoryLock, LockError
@@ -158,6 +159,7 @@ def _label(args: argparse.Namespace) -> None:
             continue
         said = []
         for planes in positions.positions(size, _SLABS[device.type]):
+            pause_while_timed(_say)
             heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
             allowed, free = playable(planes)
             policies = log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half()
@@ -269,6 +271,7 @@ def _by_the_clock(
     shown_s = saved_s = time.monotonic()
     samples = learner.samples
     while learner.progress < 1 and not stopped():
+        started_s += pause_while_timed(_say, stopped)
         if group:
             group.tell(learner.progress)
         metrics = learner.step(_CHUNK)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,44 @@ def test_a_match_between_brains_with_limits_in_ms_holds_it(
     assert main(["--a", brain, "--b", "random", "--games", "1", "--size", "7", *options]) == 0
     assert path.exists() == held
     assert main(["--a", "random", "--b", "random", "--games", "1", "--size", "7"]) == 0
+
+
+def test_a_search_for_a_label_waits(other: subprocess.Popen[str]) -> None:
+    from training.measure.deep import DeepConfig, Game, Labeller
+
+    labeller = Labeller(DeepConfig(net="uniform", simulations=20))
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        other.kill()
+
+    threading.Timer(0.3, end).start()
+    labeller.label(Game("x", 9, 9, 0, 0, (40, 41, 50), 0), 2)
+    labeller.close()
+    assert ended.is_set()
+
+
+def test_self_play_waits_and_says_that_it_is_alive(other: subprocess.Popen[str], tmp_path: Path) -> None:
+    from multiprocessing import Pipe
+
+    from training.crew import worker
+    from training.settings.play import Mix, PlayConfig
+
+    (tmp_path / "records").mkdir()
+    here, there = Pipe()
+    options = {
+        "play": PlayConfig(simulations=2, fast_simulations=2), "games": 2, "seed": 1,
+        "device": "cpu", "index": 0, "life": 0,
+    }  # fmt: skip
+    thread = threading.Thread(target=worker.work, args=(there, tmp_path, options), daemon=True)
+    thread.start()
+    here.send(("play", 0, "uniform", Mix(((7, 7, 1.0),), ((0, 1.0),)), 60))
+    said = [here.recv() for _ in range(4)]
+    assert {message[0] for message in said} == {"progress"} and len({message[2] for message in said}) == 1
+    other.kill()
+    while said[-1][0] == "progress":
+        said.append(here.recv())
+    assert said[-1][0] == "done"
+    here.send(("stop",))
+    thread.join(30)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.timing_lock import pause_while_timed
 from engine.evaluator.base import Evaluator
 from engine.evaluator.onnx import OnnxEvaluator
 from training.data.journal import Journal, shard_stem
@@ -174,6 +175,13 @@ class _Worker:
                 self._next_report_s = now_s + REPORT_S
                 self._connection.send(("progress", len(games), positions_done))
                 self._listen()
+                self._aside_s += pause_while_timed(stop=paused)
+            return self._stopped
+
+        def paused() -> bool:
+            """Say that this worker is alive, and end the pause when it is told to stop."""
+            self._connection.send(("progress", len(games), positions_done))
+            self._listen()
             return self._stopped
 
         self._play.on_record = keep

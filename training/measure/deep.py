@@ -17,6 +17,7 @@ import numpy as np
 
 from arena.openings import is_playable
 from arena.pool import executor
+from arena.timing_lock import pause_while_timed
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
@@ -181,6 +182,7 @@ class Labeller:
 
     def label(self, game: Game, stones: int) -> Position | None:
         """Return the position with what a deep search says; None where that solves it."""
+        pause_while_timed()
         engine = self._engine
         moves = game.points[:stones]
         engine.new_game(game.width, game.height, Rule(game.rule))
