@@ -4,7 +4,7 @@ The files here are the commands that a user types, each with `--help`, and the l
 else lives in folders. Each line knows those below it and none above; what stands on one line does not know
 its neighbours:
 
-    selfplay match report bundle ship balance endings levels bootstrap      the commands
+    selfplay match report bundle ship balance endings levels survey         the commands
     loop        self-play, learning, export, measurement, promotion, again and again
     run/        a run's directory: state, log, live line, report, bundle, shipping its net
     crew/       processes that play: the worker, the crew of them, their speed

@@ -3,8 +3,9 @@
     python -m training.survey --space docs/tuning/search.toml --run-dir runs/survey \\
         --openings docs/openings/freestyle15-fit.txt --nodes 400 --games 20000 --concurrency 2
 
-The space is that of training.tune, which climbs where this looks. Each pair plays an opening of the list with
-settings drawn from their ranges against the defaults; a quadratic is fitted to all scores. Printed is what
+The space is a TOML file of ranges, one setting a line: "search.c_puct" = { low = 0.5, high = 2.5 }. Each
+pair plays an opening of the list with settings drawn from their ranges against the defaults; a quadratic is
+fitted to all scores. Printed is what
 each setting brings alone, with 95 % intervals, and where the fit is highest. That point has to be confirmed
 on other openings by training.match: a fit believes in its luck.
 
@@ -17,16 +18,53 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from arena.match_config import MatchConfig
 from arena.openings import OpeningError
 from engine.errors import EngineError
 from training.files import console
+from training.measure.players import PLAYERS
+from training.measure.space import SpaceConfig, SpaceError, limits_of, read_space
 from training.measure.survey import lines_of, read, survey
-from training.measure.tuning import TuningError
-from training.measure.tuning_options import add_options, config_of
 
 EVERY = 1000
 """Games between tables."""
+
+
+def add_options(parser: argparse.ArgumentParser, games: int = 20_000) -> None:
+    """Add the options: space, openings, limits, players."""
+    parser.add_argument("--space", type=Path, required=True, help="TOML file of settings and ranges")
+    parser.add_argument("--openings", type=Path, required=True, help="file of dx,dy lines, the fitting half")
+    parser.add_argument("--run-dir", type=Path, required=True, help="folder of the games")
+    parser.add_argument("--games", type=int, default=games, help=f"in all ({games})")
+    parser.add_argument("--nodes", type=int, help="simulations a move")
+    parser.add_argument("--turn-ms", type=int, help="ms of processor time a move")
+    parser.add_argument("--with", dest="common", default="", metavar="KEY=VALUE,...", help="for both players")
+    parser.add_argument("--rule", type=int, default=0, help="0 1 4 8 9 (0)")
+    parser.add_argument("--size", type=int, default=15, help="side of the board (15)")
+    parser.add_argument("--memory", type=int, default=367_001_600, help="bytes a player (367001600)")
+    parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
+    parser.add_argument("--seed", type=int, default=1, help="of the settings and the players (1)")
+
+
+def config_of(args: argparse.Namespace) -> SpaceConfig:
+    """Return what the options ask for.
+
+    Raises:
+        SpaceError: an option, or the space, makes no sense.
+    """
+    if (args.nodes is None) == (args.turn_ms is None):
+        raise SpaceError("one of --nodes and --turn-ms is needed")
+    if min(args.games, args.concurrency) < 1:
+        raise SpaceError("--games and --concurrency are at least 1")
+    player = f"engine:{args.common}"
+    match = MatchConfig(
+        a=player, b=player, limits=limits_of(args.turn_ms, args.nodes, args.memory), games=2,
+        rule=args.rule, width=args.size, height=args.size, openings=args.openings,
+        concurrency=args.concurrency, seed=args.seed, kinds=PLAYERS,
+    )  # fmt: skip
+    return SpaceConfig(read_space(args.space), match, 1, args.seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,9 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_options(parser, 20_000)
+    add_options(parser)
     args = parser.parse_args(arguments)
-    args.pairs, args.population = 1, 0
     try:
         config = config_of(args)
         for games in survey(config, args.run_dir, args.games):
@@ -48,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
         return 1
-    except (TuningError, OpeningError, ValueError, OSError, EngineError) as error:
+    except (SpaceError, OpeningError, ValueError, OSError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

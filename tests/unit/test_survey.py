@@ -8,8 +8,8 @@ import pytest
 
 from arena.match_config import MatchConfig
 from training.measure import survey as module
+from training.measure.space import JOURNAL, Setting, SpaceConfig, SpaceError, limits_of
 from training.measure.survey import ELO_PER_SCORE, PRIOR_ELO, fit, parts_of, read, survey
-from training.measure.tuning import JOURNAL, Setting, TuningConfig, TuningError, limits_of
 from training.survey import main
 
 
@@ -24,7 +24,7 @@ def config(openings, **changes):
     settings = (Setting("search.c_puct", 0.4, 2.4, 0.9), Setting("search.policy_temperature", 0.8, 2.0, 1.4))
     limits = limits_of(None, 20, 1 << 26)
     match = MatchConfig("engine:", "engine:", limits, width=9, height=9, openings=openings)
-    return TuningConfig(**{"settings": settings, "match": match, "pairs": 1, "seed": 3, **changes})
+    return SpaceConfig(**{"settings": settings, "match": match, "pairs": 1, "seed": 3, **changes})
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_fit_finds_the_hill_and_what_does_nothing(openings):
 def test_an_interval_holds_the_truth_as_often_as_it_says():
     """Slopes drawn from what the fit expects, games from the slopes."""
     settings = (Setting("a", 0, 1, 0.5), Setting("b", 0, 1, 0.5))
-    given = TuningConfig(settings, MatchConfig("engine:", "engine:", limits_of(None, 1, 1 << 26)))
+    given = SpaceConfig(settings, MatchConfig("engine:", "engine:", limits_of(None, 1, 1 << 26)))
     generator = np.random.default_rng(5)
     inside = 0
     for _ in range(100):
@@ -111,7 +111,7 @@ def test_bad_input_is_one_line(tmp_path, openings, capsys, played):
     assert main([*given, "--games", "40"]) == 2
     assert "--turn-ms" in capsys.readouterr().err
     assert main([*given[:3], "none.txt", *given[4:], "--nodes", "20"]) == 2
-    with pytest.raises(TuningError, match="other settings"):
+    with pytest.raises(SpaceError, match="other settings"):
         read(config(openings), tmp_path / "run")
 
 

@@ -1,8 +1,7 @@
 """A survey of settings: every pair of games has its own draw of all settings, and one fit reads them all.
 
-Where CMA-ES (`training.measure.tuning`) climbs, this looks around: each game says something about every
-setting at once, so that a dozen of them cost no more games than one. The score of a pair is fitted by a
-quadratic in the settings that is 1/2 at the defaults, by ridge regression
+Each game says something about every setting at once, so that a dozen of them cost no more games than one.
+The score of a pair is fitted by a quadratic in the settings that is 1/2 at the defaults, by ridge regression
 (https://en.wikipedia.org/wiki/Response_surface_methodology). `training.survey` is the command.
 """
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from arena.match_config import list_openings
 from arena.pool import as_done, executor
-from training.measure.tuning import JOURNAL, Journal, TuningConfig, TuningError, play_candidate, read_games
+from training.measure.space import JOURNAL, Journal, SpaceConfig, SpaceError, play_candidate, read_games
 
 ELO_PER_SCORE = 694.9
 """Elo of a difference in score near 1/2 (derived: 1600 / ln 10)."""
@@ -70,19 +69,19 @@ class Survey:
     high: float
 
 
-def survey(config: TuningConfig, folder: Path, games: int) -> Iterator[int]:
+def survey(config: SpaceConfig, folder: Path, games: int) -> Iterator[int]:
     """Play pairs until there are so many games; yield how many there are after each.
 
     Pair k of a seed has always the same settings and opening; the same call goes on where it was stopped.
 
     Raises:
-        TuningError: the folder holds another run.
+        SpaceError: the folder holds another run.
         OpeningError: a damaged list of openings.
     """
     folder.mkdir(parents=True, exist_ok=True)
     openings = list_openings(replace(config.match, games=2))
     if openings is None:
-        raise TuningError("openings from a list are needed: most random ones are decided")
+        raise SpaceError("openings from a list are needed: most random ones are decided")
     journal = Journal(folder / JOURNAL, config.head(openings))
     try:
         todo = (
@@ -99,24 +98,24 @@ def survey(config: TuningConfig, folder: Path, games: int) -> Iterator[int]:
         journal.close()
 
 
-def parts_of(config: TuningConfig, pair: int) -> list[float]:
+def parts_of(config: SpaceConfig, pair: int) -> list[float]:
     """Return the settings that a pair is played with, as parts of their ranges."""
     generator = np.random.default_rng([config.seed, pair])
     return [float(part) for part in generator.random(len(config.settings))]
 
 
-def read(config: TuningConfig, folder: Path) -> Survey:
+def read(config: SpaceConfig, folder: Path) -> Survey:
     """Fit what has been played.
 
     Raises:
-        TuningError: the folder holds another run, or no finished pair.
+        SpaceError: the folder holds another run, or no finished pair.
         OpeningError, OSError: as `survey`.
     """
     head = config.head(list_openings(replace(config.match, games=2)) or [])
     games, _ = read_games(folder / JOURNAL, head)
     pairs = sorted(pair for _, pair, index in games if index and (0, pair, 0) in games)
     if not pairs:
-        raise TuningError(f"{folder}: no finished pair")
+        raise SpaceError(f"{folder}: no finished pair")
     scores = [(games[0, pair, 0] + games[0, pair, 1]) / 2 for pair in pairs]
     start = np.array([s.part(s.start) for s in config.settings])
     at = np.array([parts_of(config, pair) for pair in pairs])
@@ -129,7 +128,7 @@ def _basis(x: np.ndarray) -> np.ndarray:
     return np.concatenate([x, x * x, x[:, first] * x[:, second]], axis=1)
 
 
-def fit(config: TuningConfig, x: np.ndarray, scores: np.ndarray, start: np.ndarray) -> Survey:
+def fit(config: SpaceConfig, x: np.ndarray, scores: np.ndarray, start: np.ndarray) -> Survey:
     """Fit scores of pairs by their settings.
 
     Args:
