@@ -11,7 +11,7 @@ from engine.games.decode import Detector
 CODECS = ("gb18030", "big5", "cp932", "euc_jp", "cp949", "koi8_r", "cp1251", "cp1250", "cp1252")
 """What game files are written in, besides UTF-8 and UTF-16."""
 MAX_SAMPLE = 8192
-"""Bytes that are looked at (derived: some hundred comments, 10 ms)."""
+"""Bytes that are looked at, or one comment (derived: some hundred comments, 10 ms)."""
 _PIECE = re.compile(rb"[A-Za-z]*(?:[\x80-\xff][\x20-\x7e]?[A-Za-z]*)+")
 
 
@@ -43,8 +43,8 @@ def _sample(data: bytes) -> bytes:
     """Return the words of a file that are not ASCII, as many as are looked at."""
     sample = b""
     for piece in _PIECE.finditer(data):
-        if len(sample) + len(piece[0]) > MAX_SAMPLE:
-            break
+        if sample and len(sample) + len(piece[0]) > MAX_SAMPLE:
+            break  # pieces stay whole, or the last letter would be none
         sample += piece[0] + b" "
     return sample or data[:MAX_SAMPLE]
 
@@ -56,7 +56,9 @@ def _unusual(codec: str, text: str) -> float:
         return 0.5
     han = sum("\u4e00" <= c <= "\u9fff" or "\uf900" <= c <= "\ufaff" for c in letters) / len(letters)
     if codec == "cp949":
-        return 0.5 * han
+        return 0.5 * sum(not "\uac00" <= c <= "\ud7a3" for c in letters) / len(letters)
+    if codec == "cp1250" and any(c in "ĹĺŔŕĂă" for c in letters):
+        return 0.02  # rather Å, À, Ã of the west
     if codec in ("gb18030", "big5"):
         narrow = "gb2312" if codec == "gb18030" else "big5"
         rare = sum(not _fits(c, narrow) or not "\u4e00" <= c <= "\u9fff" for c in letters)

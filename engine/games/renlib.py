@@ -22,9 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import PositionError
-from engine.games.decode import Detector, decode
+from engine.games.decode import Detector, decode_all
 from engine.games.record import PASS, playable_point
-from engine.games.tree import MAX_NODES, GameTree, Node, TreeBuilder
+from engine.games.tree import MAX_NODES, GameTree, TreeBuilder
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_move, xy
 from engine.rules.rule import rule_name
@@ -86,7 +86,7 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
     left_out, first_left_out, marks = 0, "", 0
     stack: list[tuple[int, bool]] = []  # parent that gets another child, and whether it is left out itself
     comments: dict[int, bytes] = {}
-    first, skipped, ended = True, False, False
+    first, skipped, ended, awaited = True, False, False, False
     parent = 0
     while at < len(data):
         if ended:
@@ -120,11 +120,13 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
             stack.append((parent, skipped))
         first = False
         if entry.flags & _LAST:
-            ended = not stack
+            awaited = bool(stack)
+            ended = not awaited
             parent, skipped = stack.pop() if stack else (parent, skipped)
         else:
+            awaited = False
             parent, skipped = number, out
-    if stack:
+    if stack or awaited:
         raise PositionError("the library breaks off; moves are missing")
     _take_comments(builder, comments, detect)
     builder.note(f"a library does not say its rule; {rule_name(rule)} is taken")
@@ -216,13 +218,9 @@ def _add(comments: dict[int, bytes], number: int, text: bytes) -> None:
 
 
 def _take_comments(builder: TreeBuilder, comments: dict[int, bytes], detect: Detector | None) -> None:
-    """Decode all comments together, since one alone says too little of its encoding."""
-    if not comments:
-        return
-    numbers = sorted(comments)
-    decoded = decode(b"\x00".join(comments[n].replace(b"\x08", b"\n") for n in numbers), detect)
-    for note in decoded.notes:
+    """Give comments to their nodes."""
+    texts, notes = decode_all([text.replace(b"\x08", b"\n") for text in comments.values()], detect)
+    for note in notes:
         builder.note(note)
-    nodes: list[Node] = builder.nodes
-    for number, text in zip(numbers, decoded.text.split("\x00"), strict=True):
-        nodes[number].comment = text.strip()
+    for number, text in zip(comments, texts, strict=True):
+        builder.nodes[number].comment = text.strip()

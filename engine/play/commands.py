@@ -83,7 +83,7 @@ def parse_command(text: str, width: int, height: int, *, from_bottom: bool = Fal
     name = _NAMES.get(_plain(word))
     if _APART.fullmatch(_plain(text)) and name != "analyse":
         text, name = "".join(text.split()), None
-    if name == "analyse" and argument.lower() == "all":
+    if name == "analyse" and _plain(argument) == "all":
         return Command("review")
     if name in _BARE and argument:
         raise PositionError(f"{name} takes nothing behind it, not {_short(argument)}")

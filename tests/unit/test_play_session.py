@@ -9,7 +9,7 @@ import pytest
 
 from engine import EngineConfig, Rule
 from engine.games.files import load_game
-from engine.play.actions import act
+from engine.play.actions import act, check
 from engine.play.game import Game
 from engine.play.session import Session
 from engine.play.swap2 import Swap2
@@ -47,7 +47,7 @@ def play(thinker):
     def run(*lines, game=None, humans="black", levels=(10, 10), interactive=False, **more):
         screen, out = screen_of(terminal=False)
         table = Table(HUMANS[humans], levels, time_s=0.05, delay_s=0.0)
-        session = Session(game or Game(9, 9), table, thinker, screen, act, **more)
+        session = Session(game or Game(9, 9), table, thinker, screen, act, check=check, **more)
         assert session.run(Script(*lines, interactive=interactive)) == 0
         return session, out.getvalue()
 
@@ -123,6 +123,37 @@ def test_there_is_no_question_where_nothing_is_lost(play, tmp_path, lines):
     assert "`yes`" not in text
     _, text = play("e5", "new")
     assert "`yes`" not in text  # a script cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("size 4", "sides are 5 to 22"), ("size x", "unknown rule 'x'"), ("rule chess", "unknown rule"),
+        ("new 99", "sides are 5 to 22"), ("new 15 swap3", "unknown rule 'swap3'"),
+        ("load", "load needs the name"), ("load none.sgf", "cannot read"), ("quit now", "takes nothing behind"),
+        ("load {file}", "no game"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_without_a_question(play, tmp_path, line, why):
+    (tmp_path / "bad.sgf").write_text("hello")
+    session, text = play("e5", line.format(file=tmp_path / "bad.sgf"), "board", interactive=True)
+    assert why in text and "`yes`" not in text and len(session.game.points) == 2
+
+
+def test_row_1_moves_to_the_bottom_and_back(play):
+    session, text = play("rows bottom", "e1", "rows", "rows top", "rows left")
+    assert session.game.points[0] // session.game.board.width == session.game.board.height - 1
+    assert text.count("row 1 is at the bottom") == 2 and "row 1 is at the top" in text
+    assert "rows needs top or bottom" in text
+
+
+def test_loaded_games_say_what_was_guessed_and_keep_their_passes(play, tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_bytes("(;GM[1]SZ[9]RU[Swap2]PB[黑方棋手]PW[白方棋手]PL[W];W[ee];B[ef];W[])".encode("gbk"))
+    session, text = play(f"load {path}", "undo", humans="both")
+    assert session.game.stones == [(40, 1), (49, 0)] and session.game.board.to_move == 1
+    assert "2 stones from game.sgf" in text and "'Swap2' (RU) is unknown" in text
+    assert "Chinese (GBK), a guess" in text
 
 
 def test_rows_from_the_bottom_in_all_that_is_said(play):
