@@ -110,7 +110,7 @@ def decode(data: bytes, detect: Detector | None = None, damage: Damage = lambda 
 
 
 def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[str], list[str]]:
-    """Return the texts of a file that holds many, and notes; authors of several countries may have written it.
+    """Return the texts of a file that holds many, by authors of several countries perhaps, and notes.
 
     Args:
         pieces: the bytes of each text.

@@ -130,7 +130,8 @@ def test_there_is_no_question_where_nothing_is_lost(play, tmp_path, lines):
     [
         ("size 4", "sides are 5 to 22"), ("size x", "unknown rule 'x'"), ("rule chess", "unknown rule"),
         ("new 99", "sides are 5 to 22"), ("new 15 swap3", "unknown rule 'swap3'"),
-        ("load", "load needs the name"), ("load none.sgf", "cannot read"), ("quit now", "takes nothing behind"),
+        ("load", "load needs the name"), ("load none.sgf", "cannot read"),
+        ("quit now", "takes nothing behind"),
         ("load {file}", "no game"),
     ],
 )  # fmt: skip
