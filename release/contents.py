@@ -45,8 +45,9 @@ EXCLUDED_MODULES = (
 
 LATE_MODULES = ("numpy.random", "secrets")
 """Imported by compiled code only, where PyInstaller does not look."""
-PLAY_MODULES = ("rich.console", "rich.control", "rich.segment", "rich.text")
-"""What the game at the terminal needs beyond the engine; never imported by the brain."""
+PLAY_MODULES = ("rich.console", "rich.control", "rich.segment", "rich.text", "charset_normalizer")
+"""What the game at the terminal needs beyond the engine; never imported by the brain. The board and commands
+need the last one too."""
 BOARD_MODULES = (
     "uvicorn.lifespan.off", "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",
     "uvicorn.protocols.websockets.websockets_sansio_impl", "uvicorn.logging", "webbrowser",

@@ -11,8 +11,8 @@ from pathlib import Path
 from release.contents import PROGRAM, ROOT, default_net, net_card
 
 PACKED = (
-    "numpy", "onnxruntime", "rich", "starlette", "uvicorn", "websockets", "anyio", "idna", "h11", "click",
-    "typing_extensions", "pyinstaller",
+    "numpy", "onnxruntime", "rich", "charset-normalizer", "starlette", "uvicorn", "websockets", "anyio",
+    "idna", "h11", "click", "typing_extensions", "pyinstaller",
 )  # fmt: skip
 """Distributions of which parts are packed; PyInstaller gives the start program."""
 _LICENCE = re.compile(r"(licen[cs]e|copying|notice|thirdpartynotices)[^/]*", re.IGNORECASE)

@@ -37,6 +37,7 @@ GOOD: list[dict[str, Any]] = [
     {"type": "look", "id": 7, "visible": True},
     {"type": "open", "id": 8, "text": SGF, "rule": 0},
     {"type": "open", "id": 9, "text": PSQ, "rule": 0, "width": 15, "height": 15},
+    {"type": "open", "id": 11, "data": "KDtTWlsxNV07QltoaF0p", "rule": 0, "from_bottom": True},
     {"type": "save", "id": 10, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"],
      "opening": 0,
      "nodes": [{"parent": -1, "point": -1}, {"parent": 0, "point": 112, "comment": "c", "ms": 5}]},

@@ -195,7 +195,7 @@ def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:
         b"(;GM[4]SZ[15];B[hh];W[hh])",
         b"Piskvorky 15x15, 11:11, 0\n99,1,0\n",
         b"(;GM[4]SZ[15];B[hh]",
-        b"(;GM[1]SZ[19];B[aa])",
+        b"(;GM[2]SZ[8];B[aa])",
     ):
         drop(page, "bad.sgf", content)
         page.wait("document.getElementById('notices').innerText.includes('Your game is unchanged')")
@@ -281,3 +281,19 @@ def test_names_of_an_opened_game_are_shown(page: Page) -> None:
     page.js("tengen.table.seats[1] = 'engine'; tengen.seated()")
     assert page.get(names)[0] == "Ada Lovelace" and page.get(names)[1].startswith("Tengen")
     assert page.get("tengen.game.names[0]") == "Ada Lovelace"
+
+
+def test_a_game_of_another_program_opens_with_its_names_and_passes(page: Page) -> None:
+    """Big5 without CA, the number of Go, a position that is set up, white to move, a pass."""
+    game = "mail\n(;GM[1]SZ[15]PB[許功蓋]PW[王小明]AB[hh][ii]AW[gg]PL[W];W[jj]C[功];B[];W[kk])"
+    drop(page, "foreign.sgf", game.encode("big5"))
+    page.wait("tengen.game.current.ply === 6 && tengen.game.current.facts")
+    assert page.get("tengen.game.names") == ["許功蓋", "王小明"]
+    assert page.get("tengen.game.path()") == [112, 96, 128, 144, -1, 160]
+    told = page.get("document.getElementById('notices').innerText")
+    assert "Chinese (Big5), a guess" in told and "Text before the game is left out: 'mail'" in told
+    stones = page.get("[...document.querySelectorAll('.stones > *')].length")
+    assert stones == 5
+    assert "pass" in page.get("document.getElementById('moves').innerText")
+    page.key("\ue012")
+    page.wait("tengen.game.current.point === -1 && tengen.game.current.facts?.to_move === 1")

@@ -84,6 +84,27 @@ def test_moves_as_text_are_opened() -> None:
             files.opened(Open(1, text, 0, 15, 15))
 
 
+def test_the_content_of_a_file_is_opened_in_its_encoding() -> None:
+    text = "(;GM[11]PB[黑方棋手]PW[白方棋手]RU[Swap2];W[hh]C[这步棋不好];B[ii])"
+    found = files.opened(Open(1, "", 4, 15, 15, data=text.encode("gbk")))
+    assert found["names"] == ["黑方棋手", "白方棋手"] and found["rule"] == 4
+    assert [n["point"] for n in found["nodes"]] == [-1, -1, 112, 128]  # type: ignore[attr-defined]
+    notes = found["notes"]
+    assert len(notes) == 3 and "a guess" in notes[0]  # type: ignore[arg-type, index]
+    pasted = files.opened(Open(1, "1. h1 2. a15", 0, 15, 15, from_bottom=True))
+    assert [n["point"] for n in pasted["nodes"]] == [-1, 217, 0]  # type: ignore[attr-defined]
+
+
+def test_facts_after_a_pass() -> None:
+    found = facts(Moves(15, 15, 4, (112, -1, 113)), swap2=False)
+    assert found["to_move"] == 1 and not found["over"]
+    with pytest.raises(PositionError, match="passes or stones set up"):
+        nodes = (Node(-1, -1), Node(0, -1), Node(1, 112))
+        files.saved(Save(1, "psq", Moves(15, 15, 0, ()), ("", ""), 0, nodes))
+    text = files.saved(Save(1, "sgf", Moves(15, 15, 0, ()), ("", ""), 0, nodes))
+    assert ";B[]" in text and "CA[UTF-8]" in text
+
+
 @pytest.mark.parametrize(
     "nodes",
     [
