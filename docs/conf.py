@@ -19,6 +19,7 @@ root_doc = "docs/index"
 html_theme = "furo"
 html_title = "Tengen"
 html_copy_source = False
+html_show_copyright = False
 myst_heading_anchors = 4
 repository = os.environ.get("DOCS_REPOSITORY", "")
 """Address of the sources at a commit, as https://github.com/OWNER/NAME/blob/COMMIT; empty: none is known."""

@@ -69,6 +69,17 @@ def test_make_targets_exist(page):
     assert {TARGET.search(text)[1] for text in named} <= targets
 
 
+def test_the_newest_release_is_the_version_of_the_package():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    package = re.search(r"^version = .(.+).$", project, re.MULTILINE)
+    assert package is not None and releases[0] == package[1]
+    assert text.index("## Unreleased") < text.index(f"## {releases[0]}")
+    changes = [line for line in text.splitlines() if line.startswith(("- ", "  "))]
+    assert [line for line in changes if not line.startswith("- ")] == []  # one line a change
+
+
 def test_python_examples_run():
     examples = [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")]
     assert ROOT / "docs" / "algorithm.md" in examples

@@ -93,7 +93,7 @@ def ship_export(
     table = table.replace(old_id, new_id)
     if sizes is not None:
         table = _BOARDS.sub(f"| boards | {sizes[0]} to {sizes[1]} a side |", table)
-    data = f"Export {export} of the run {run_dir.name}. `training/RUNS.md` has the runs with their commands."
+    data = f"Export {export} of the run {run_dir.name}. `training/RUNS.md` lists the runs."
     text = f"# {name}\n\n{DESCRIPTION}\n\n| | |{table}{paragraphs(data, strength, limits)}"
     write_atomically(out / f"{name}.md", text.encode())
     return out / f"{name}{files[-1].name.removeprefix(export)}"  # int8 where there is one: f comes before i
@@ -107,7 +107,7 @@ def _origin(config: RunConfig, learner: Learner, state: State, strength: str, li
         description=DESCRIPTION,
         data=f"{learner.window.games_seen:,} games of self-play, of which {state.games:,} in its last run "
         f"({state.elapsed_s / 3600:.1f} hours), with Gumbel root search of {config.play.simulations} "
-        "simulations. `training/RUNS.md` has the runs with their commands.",
+        "simulations. `training/RUNS.md` lists the runs.",
         strength=strength,
         limits=limits,
         sizes=config.side_range(),
