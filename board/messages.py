@@ -33,6 +33,7 @@ MAX_TREE_TEXT = MAX_FILE_BYTES // 2
 MAX_NAME = 80
 MAX_LINES = 20
 """Moves that an analysis lists at most."""
+MAX_SIMULATIONS = 1_000_000_000
 MIN_MS, MAX_MS = 20, 3_600_000
 """Bounds of every time that a page can ask for, ms."""
 
@@ -94,6 +95,18 @@ class Analyse:
     game: Moves
     lines: int = 8
     limit_ms: int | None = None
+    max_nodes: int | None = None
+    """Simulations after which the analysis ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Which moves, one or two in a row, leave nobody ahead? `turn_ms` for all of them."""
+
+    id: int
+    game: Moves
+    count: int
+    turn_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +159,7 @@ class Save:
     nodes: tuple[Node, ...]
 
 
-EngineRequest = Think | AnswerSwap2 | Analyse | Review | Stop
+EngineRequest = Think | AnswerSwap2 | Analyse | Balance | Review | Stop
 """Requests that the engine process answers."""
 Request = EngineRequest | Position | Look | Open | Save
 
@@ -263,7 +276,14 @@ def _swap2(f: _Fields) -> Request:
 
 
 def _analyse(f: _Fields) -> Request:
-    return Analyse(f.id, _moves(f), f.number("lines", 1, MAX_LINES, 8), f.maybe("limit_ms", MIN_MS, MAX_MS))
+    return Analyse(
+        f.id, _moves(f), f.number("lines", 1, MAX_LINES, 8), f.maybe("limit_ms", MIN_MS, MAX_MS),
+        f.maybe("max_nodes", 1, MAX_SIMULATIONS),
+    )  # fmt: skip
+
+
+def _balance(f: _Fields) -> Request:
+    return Balance(f.id, _moves(f), f.number("count", 1, 2), f.number("turn_ms", MIN_MS, 60_000))
 
 
 def _review(f: _Fields) -> Request:
@@ -312,12 +332,14 @@ def _node(fields: _Fields, item: object) -> Node:
 
 
 _PARSERS: dict[str, Callable[[_Fields], Request]] = {
-    "position": _position, "think": _think, "swap2": _swap2, "analyse": _analyse, "review": _review,
+    "position": _position, "think": _think, "swap2": _swap2, "analyse": _analyse, "balance": _balance,
+    "review": _review,
     "stop": lambda f: Stop(f.id), "look": lambda f: Look(f.id, f.flag("visible")), "open": _open,
     "save": _save,
 }  # fmt: skip
 _TYPES: dict[type, str] = {
-    Think: "think", AnswerSwap2: "swap2", Analyse: "analyse", Review: "review", Stop: "stop",
+    Think: "think", AnswerSwap2: "swap2", Analyse: "analyse", Balance: "balance", Review: "review",
+    Stop: "stop",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from board.crew import START_S, Crew, EngineProcess
 from board.messages import (
     Analyse,
     AnswerSwap2,
+    Balance,
     EngineRequest,
     Look,
     MessageError,
@@ -102,7 +103,7 @@ class Session:
                 self._say(answer("saved", request.id, text=text))
             case Stop():
                 self._stop()
-            case Think() | AnswerSwap2() | Analyse() | Review():
+            case Think() | AnswerSwap2() | Analyse() | Balance() | Review():
                 self._ask(request)
 
     def _look(self, visible: bool) -> None:
@@ -261,7 +262,7 @@ def _limit_s(request: EngineRequest) -> float | None:
     match request:
         case Think():
             ms = request.turn_ms if request.left_ms is None else min(request.turn_ms, request.left_ms)
-        case AnswerSwap2():
+        case AnswerSwap2() | Balance():
             ms = request.turn_ms
         case Analyse():
             if request.limit_ms is None:

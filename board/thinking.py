@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from board.answers import answer
-from board.messages import Analyse, AnswerSwap2, EngineRequest, Review, Think
+from board.messages import Analyse, AnswerSwap2, Balance, EngineRequest, Review, Think
 from board.position import game_of
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.games.record import GameRecord
 from engine.games.review import ReviewedMove, review, worst
 from engine.levels import STRONGEST
+from engine.opening import most_level
 from engine.play.engines import Engines
 from engine.rules._board import EMPTY, Board
 from engine.search.result import MoveStats, SearchResult
@@ -69,6 +70,8 @@ class Thinking:
                 self._swap2(request, stop)
             case Analyse():
                 self._analyse(request, stop)
+            case Balance():
+                self._balance(request, stop)
             case Review():
                 self._review(request, stop)
 
@@ -116,10 +119,27 @@ class Thinking:
             if threat.due() and threat.look():
                 self._say(threat.text(request.id))
 
-        limits = SearchLimits(turn_ms=request.limit_ms)
+        limits = SearchLimits(turn_ms=request.limit_ms, max_nodes=request.max_nodes)
         result = engine.nbest(request.lines, limits, began_s, show, stop)
         if not stop.is_set():
             self._say(_analysis(request.id, game.board, line.of(result), request.lines, done=True))
+
+    def _balance(self, request: Balance, stop: threading.Event) -> None:
+        game = game_of(request.game)
+        points: list[int] = []
+        score = 0.5
+        while len(points) < request.count and not game.over:
+            engine = self._engines.placed(game, STRONGEST)
+            limits = SearchLimits(turn_ms=request.turn_ms // request.count)
+            result = engine.nbest(game.board.points, limits, engine.clock.now_s(), None, stop)
+            if stop.is_set():
+                return
+            level = most_level(result.candidates)
+            point, q = (result.point, result.q) if level is None else (level.point, level.q)
+            score = (1 + q) / 2 if game.board.to_move == 0 else (1 - q) / 2
+            game.play(point)
+            points.append(point)
+        self._say(answer("balanced", request.id, points=points, score=round(score, 4)))
 
     def _review(self, request: Review, stop: threading.Event) -> None:
         moves = request.game

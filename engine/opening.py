@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from engine.errors import PositionError
 from engine.position import board_of
 from engine.rules._board import Board
+from engine.search.result import MoveStats
 
 SWAP2_COUNTS = (0, 3, 5)
 """Stones on the board when swap2 asks something (protocol)."""
@@ -25,6 +27,16 @@ def empty_board_point(board: Board) -> int | None:
     if board.n_empty != board.points:
         return None
     return (board.height // 2) * board.width + board.width // 2
+
+
+def most_level(candidates: Sequence[MoveStats], target_q: float = 0.0) -> MoveStats | None:
+    """Return the move whose utility, [-1, 1] for the player who makes it, is nearest to a target.
+
+    Args:
+        candidates: moves of a search; None where it looked at none of them.
+    """
+    known = [move for move in candidates if move.visits or move.proven]
+    return min(known, key=lambda move: abs(move.q - target_q), default=None)
 
 
 def swap2_position(board: Board, stones: list[int]) -> Board:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from engine.opening import most_level
 from protocol import replies
 from protocol.job import Ask, Job, Points, Said
 
@@ -93,8 +94,8 @@ class Balanced:
         assert not isinstance(points, str)
         last = len(self.found) + 1 == self.count
         target_q = self.target_q if last else 0.0
-        known = [] if result is None else [move for move in result.candidates if move.visits or move.proven]
-        point = min(known, key=lambda move: abs(move.q - target_q)).point if known else points[0]
+        level = None if result is None else most_level(result.candidates, target_q)
+        point = points[0] if level is None else level.point
         found = (*self.found, point)
         stones = (*job.stones, (point, job.to_move))
         if not last and len(stones) < job.width * job.height:

@@ -2,9 +2,12 @@
 
 import { $ } from "./dom.js";
 import { foul, side, t } from "./i18n.js";
+import { balanceJob, hintJob } from "./jobs.js";
 import { pointName } from "./names.js";
 import { closeNotices, notice } from "./notices.js";
 import { SHOWS } from "./overlay.js";
+import { stoneSound } from "./sound.js";
+import { shift, symmetry } from "./transform.js";
 
 const ZOOM_STEP = 1.3;
 
@@ -40,12 +43,17 @@ export class Actions {
     return true;
   }
 
-  put(point, ms) {
+  // judged: what is known of the move already.
+  put(point, ms, judged = null) {
     const { app } = this;
     const { game, table } = app;
     const clocks = table.clocksAfter(game, game.current.ply % 2);
     const node = game.play(point, ms);
     node.clocks = clocks;
+    node.fresh = true; // may be judged
+    node.judged ??= judged;
+    app.undone = null;
+    if (app.settings.sound) stoneSound(node.colour);
     if (table.opening) game.opening = node.ply;
     table.forced = null;
     table.paused = false;
@@ -101,6 +109,11 @@ export class Actions {
     const { game, table } = app;
     const from = game.current;
     app.stopShow();
+    if (["resign", "draw"].includes(game.ended?.why)) { // of these only the end is taken back
+      game.ended = null;
+      table.goOn();
+      return app.changed();
+    }
     if (!from.parent) return notice(t("move.nothing_back"), { key: "move" });
     if (from.children.length) return this.back();
     if (!table.opening && from.ply <= game.opening) return notice(t("move.opening_stays"), { key: "move" });
@@ -110,11 +123,24 @@ export class Actions {
     game.ended = null;
     const to = gone.parent;
     game.remove(gone);
+    app.undone = { gone, from, to };
     if (table.opening) game.opening = to.ply;
     table.paused = table.watching;
     table.forced = null;
     table.turn(to);
     app.changed();
+  }
+
+  // Puts back what was taken back last, while nothing else was played.
+  redo() {
+    const { app } = this;
+    const { game, table, undone } = app;
+    if (!undone || game.current !== undone.to || undone.to.children.includes(undone.gone)) return;
+    undone.to.children.push(undone.gone);
+    game.version++;
+    app.undone = null;
+    if (table.opening) game.opening = undone.from.ply;
+    this.go(undone.from);
   }
 
   // Space: the engine moves for whoever is to move; while two engines play: pause and go on.
@@ -138,7 +164,37 @@ export class Actions {
   hint() {
     const { app } = this;
     if (app.game.current.facts?.over || app.table.isDue(app.game)) return;
-    app.hint = { node: app.game.current, point: null };
+    app.hint = { node: app.game.current, point: null, job: (node) => hintJob(app, node) };
+    app.changed();
+  }
+
+  // A move, or two, after which nobody is ahead.
+  balance(count) {
+    const { app } = this;
+    if (!app.game.current.facts || app.game.current.facts.over || app.table.isDue(app.game)) return;
+    app.hint = { node: app.game.current, point: null, job: (node) => balanceJob(app, node, count) };
+    app.changed();
+  }
+
+  // --- turning and shifting ---------------------------------------------------------------------------------
+
+  turn(name) {
+    this.transform(symmetry(this.app.game, name));
+  }
+
+  shift(dx, dy) {
+    const found = shift(this.app.game, dx, dy);
+    if (found) this.transform(found);
+    else notice(t("turn_board.no_room"), { key: "move" });
+  }
+
+  transform([width, height, to]) {
+    const { app } = this;
+    app.stopShow();
+    app.game.transform(width, height, to);
+    app.review.stop();
+    app.analysis.clear();
+    app.hint = app.hovered = app.aimed = app.undone = null;
     app.changed();
   }
 
@@ -247,7 +303,18 @@ export class Actions {
     const { settings } = this.app;
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const now = settings.theme ?? (dark ? "dark" : "light");
-    settings.theme = now === "dark" ? "light" : "dark";
+    this.setTheme(now === "dark" ? "light" : "dark");
+  }
+
+  // "light", "dark", or null as the system has it.
+  setTheme(theme) {
+    this.app.settings.theme = theme;
+    this.app.changed();
+  }
+
+  sound() {
+    this.app.settings.sound = !this.app.settings.sound;
+    notice(this.app.settings.sound ? t("sound.on") : t("sound.off"), { key: "sound" });
     this.app.changed();
   }
 

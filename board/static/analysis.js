@@ -2,10 +2,8 @@
 
 import { $, h } from "./dom.js";
 import { colourName, language, t } from "./i18n.js";
-import { lineName, percentSign, pointName, short } from "./names.js";
+import { lineName, percentSign, pointName, rowName, short } from "./names.js";
 import { hue } from "./overlay.js";
-
-const LINES = 10;
 
 export class Analysis {
   // on: {hover(move or null), play(move), addLine(points), playThrough(points)}
@@ -17,9 +15,11 @@ export class Analysis {
     this.rows = [];
   }
 
-  // The request for a position; `hear` takes its answers.
-  job(game, hear) {
-    const fields = { game: game.moves(), lines: LINES };
+  // The request for a position; `hear` takes its answers. limits: {lines, limitMs, limitNodes}, 0 for none.
+  job(game, limits, hear) {
+    const fields = { game: game.moves(), lines: limits.lines };
+    if (limits.limitMs) fields.limit_ms = limits.limitMs;
+    if (limits.limitNodes) fields.max_nodes = limits.limitNodes;
     return { key: JSON.stringify(["analyse", fields]), type: "analyse", fields, hear };
   }
 
@@ -29,6 +29,10 @@ export class Analysis {
     if (message.type === "threat") {
       this.threat = message;
       return;
+    }
+    // In a position that is proven to be lost every move loses, also one that the search did not look at.
+    for (const [i, move] of message.proven === 1 - message.to_move ? message.moves.entries() : []) {
+      if (move.proven === null) Object.assign(move, { proven: message.proven, distance: i ? null : message.distance });
     }
     this.found = message;
     node.chances = message.wdl[0] + message.wdl[1] / 2;
@@ -100,7 +104,7 @@ export class Analysis {
         h("p", { class: "threat", onmouseenter: () => this.on.hoverThreat(threat), onmouseleave: () => this.on.hoverThreat(null) }, h("span", {}, name)),
       );
     }
-    const key = JSON.stringify([found?.proven, found?.distance, found?.pv?.length, threat?.line, game.current.ply, language()]);
+    const key = JSON.stringify([rowName(0), found?.proven, found?.distance, found?.pv?.length, threat?.line, game.current.ply, language()]);
     if (key !== this.wordKey) box.replaceChildren(...parts);
     this.wordKey = key;
   }

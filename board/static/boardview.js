@@ -3,6 +3,7 @@
 import { svg } from "./dom.js";
 import { Gestures } from "./gestures.js";
 import { foul, t } from "./i18n.js";
+import { rowName } from "./names.js";
 
 export const CELL = 40;
 const MAX_ZOOM = 5;
@@ -22,8 +23,10 @@ export class BoardView {
     this.gestures = new Gestures(this, on);
   }
 
-  setSize(width, height) {
-    if (this.width === width && this.height === height) return;
+  // rows: where row 1 is, "top" or "bottom".
+  setSize(width, height, rows) {
+    if (this.width === width && this.height === height && this.rows === rows) return;
+    this.rows = rows;
     this.width = width;
     this.height = height;
     this.w = EDGE + (width - 1) * CELL + MARGIN;
@@ -74,7 +77,7 @@ export class BoardView {
       names.push(svg("text", { class: "coord", x: EDGE + x * CELL, y: 13 }, String.fromCharCode(97 + x)));
     }
     for (let y = 0; y < this.height; y++) {
-      names.push(svg("text", { class: "coord", x: 13, y: EDGE + y * CELL + 0.5 }, `${y + 1}`));
+      names.push(svg("text", { class: "coord", x: 13, y: EDGE + y * CELL + 0.5 }, rowName(y)));
     }
     return svg(
       "g",
@@ -111,7 +114,8 @@ export class BoardView {
     return svg("text", { x: this.x(point), y: this.y(point) + 0.5, ...attributes }, content);
   }
 
-  // scene: {points, numbers, last, five, forbidden: {point: reason}, mark: text beside the last stone}
+  // scene: {points, numbers, last, five, forbidden: {point: reason}, mark: text beside the last stone,
+  // dots: {point: how good the move was}}
   draw(scene) {
     const { stones, marks, forbidden } = this.layers;
     const position = scene.points.join();
@@ -137,6 +141,10 @@ export class BoardView {
       } else if (i === last) {
         found.push(svg("circle", { class: "latest", cx: this.x(point), cy: this.y(point), r: 5.5 }));
       }
+    }
+    for (const [point, quality] of Object.entries(scene.dots ?? {})) {
+      const [cx, cy] = [this.x(Number(point)) + 11.5, this.y(Number(point)) + 11.5];
+      found.push(svg("circle", { class: `quality ${quality}`, cx, cy, r: 5.2 }));
     }
     if (scene.mark && scene.points[last] >= 0) found.push(this.badge(scene.points[last], scene.mark));
     marks.replaceChildren(...found);

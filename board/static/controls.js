@@ -7,6 +7,7 @@ import { watchFocus } from "./focus.js";
 import { LANGUAGES, language, t } from "./i18n.js";
 import { listen } from "./keys.js";
 import { RULES } from "./names.js";
+import { drawSettings, prepareSettings } from "./settings.js";
 import { store } from "./store.js";
 
 // Connects every control with what it does.
@@ -20,6 +21,14 @@ export function connectControls(app) {
   };
   for (const [id, name] of Object.entries(clicks)) $(id).addEventListener("click", () => actions[name]());
   $("do-new").addEventListener("click", () => askNewGame(app.game, app.table, (chosen) => app.newGame(chosen)));
+  $("do-resign").addEventListener("click", () => app.offers.resign());
+  $("do-draw").addEventListener("click", () => app.offers.draw());
+  $("do-settings").addEventListener("click", () => show("settings"));
+  for (const count of [1, 2]) $(`do-balance-${count}`).addEventListener("click", () => actions.balance(count));
+  for (const button of document.querySelectorAll("[data-turn]")) button.addEventListener("click", () => actions.turn(button.dataset.turn));
+  for (const button of document.querySelectorAll("[data-shift]")) {
+    button.addEventListener("click", () => actions.shift(...button.dataset.shift.split(" ").map(Number)));
+  }
   $("do-help").addEventListener("click", () => show("help"));
   $("analyse").addEventListener("change", () => actions.analyse());
   $("numbers").addEventListener("change", () => actions.numbers());
@@ -43,6 +52,7 @@ export function connectControls(app) {
     app.link.leave(); // a page that may come back would hold its engine
   });
   addEventListener("pageshow", (event) => { if (event.persisted) app.link.connect(); });
+  prepareSettings(app);
   listen(actions);
   watchFocus();
 }
@@ -61,6 +71,8 @@ export function drawControls(app) {
   $("numbers").checked = settings.numbers;
   $("review-ms").value = `${settings.reviewMs}`;
   $("language").value = language();
+  drawSettings(app);
+  $("offers").hidden = app.offers.person === null;
   $("rule-name").textContent = t("game.rule", { width: game.width, height: game.height, rule: t(`rule.short.${RULES[game.rule]}`) });
   $("do-engine").textContent = table.watching ? (table.paused ? t("tools.go_on") : t("tools.pause")) : t("tools.engine");
   $("do-back").disabled = $("do-first").disabled = !game.current.parent;

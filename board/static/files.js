@@ -71,7 +71,7 @@ function base64(bytes) {
 async function openGame(app, content, name) {
   const { width, height, rule } = app.game;
   try {
-    const data = await app.link.ask("open", { ...content, rule, width, height });
+    const data = await app.link.ask("open", { ...content, rule, width, height, from_bottom: app.settings.rows === "bottom" });
     const before = app.state();
     data.current = 0;
     const game = Game.from(data);

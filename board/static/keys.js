@@ -12,19 +12,35 @@ const KEYS = [
   ["A", ["a", "analyse"], "key.analyse"],
   ["V", ["v", "show"], "key.show"],
   ["H", ["h", "hint"], "key.hint"],
-  ["U", ["u", "undo"], "key.undo"],
+  ["U  Ctrl+Z", ["u", "undo"], "key.undo"],
+  ["Ctrl+Y", "key.redo"],
   ["N", ["n", "numbers"], "key.numbers"],
+  ["M", ["m", "sound"], "key.sound"],
   ["+  −  0", ["+", "larger"], ["-", "smaller"], ["0", "whole"], "key.zoom"],
   ["Shift ← ↑ → ↓", "key.aim"],
   ["Esc", "key.escape"],
   ["?", ["?", "help"], "key.help"],
 ];
 
+const TYPED = "textarea, input:not([type=checkbox]):not([type=radio]):not([type=range])";
+
+// Ctrl+Z takes back; with Shift, or as Ctrl+Y, it puts back.
+function undoes({ key, shiftKey }) {
+  if (key.toLowerCase() === "z") return shiftKey ? "redo" : "undo";
+  return key.toLowerCase() === "y" && !shiftKey ? "redo" : null;
+}
+
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export function listen(actions) {
   const names = new Map(KEYS.flatMap((row) => row.filter(Array.isArray)));
   document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && undoes(event) && !document.querySelector("dialog[open]")) {
+      if (event.target.matches?.(TYPED)) return; // the text's own
+      event.preventDefault();
+      actions[undoes(event)]();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const { target } = event;
     if (event.key === "Escape") {
@@ -32,7 +48,7 @@ export function listen(actions) {
       actions.escape();
       return;
     }
-    if (target.matches?.("input:not([type=checkbox]), textarea, select")) return;
+    if (target.matches?.(`${TYPED}, input[type=range], select`)) return;
     if (event.shiftKey && STEPS[event.key]) {
       event.preventDefault();
       actions.aim(...STEPS[event.key]);

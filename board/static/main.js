@@ -8,25 +8,31 @@ import { Curve } from "./curve.js";
 import { $, h } from "./dom.js";
 import { Engine } from "./engine.js";
 import { serverText, setLanguage, t, translate } from "./i18n.js";
+import { nextJob } from "./jobs.js";
+import { dots } from "./judge.js";
 import { Link } from "./link.js";
 import { MoveList } from "./movelist.js";
-import { percentSign, pointName } from "./names.js";
+import { countRows, percentSign, pointName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
+import { Offers } from "./offers.js";
 import { Overlay } from "./overlay.js";
 import { Players } from "./players.js";
 import { Review } from "./review.js";
+import { DEFAULTS } from "./settings.js";
+import { endSound } from "./sound.js";
 import { store } from "./store.js";
 import { Table } from "./table.js";
+import { takeBadMoveBack } from "./teacher.js";
 import { Game } from "./tree.js";
 
-const HINT_MS = 1500;
 const STEP_MS = 650; // between the stones of a line that is played through
 
 class App {
   constructor() {
-    this.settings = { show: "chances", analyse: false, numbers: false, reviewMs: 400, confirm: "small", ...store.settings() };
+    this.settings = { ...DEFAULTS, ...store.settings() };
     this.hint = this.hovered = this.ghosts = this.aimed = null;
     this.actions = new Actions(this);
+    this.offers = new Offers(this);
     const { actions } = this;
     this.view = new BoardView($("board"), {
       point: (point) => actions.point(point),
@@ -135,6 +141,7 @@ class App {
   changed() {
     if (this.game.root.children.length) clearNotice("last");
     if (this.settings.theme) document.documentElement.dataset.theme = this.settings.theme;
+    else delete document.documentElement.dataset.theme;
     store.keepSettings(this.settings);
     this.keep();
     this.askFacts(this.game.current);
@@ -155,6 +162,7 @@ class App {
       game.remove(node); // the move was shown before the server refused it
     }
     node.asked = false;
+    if (node.facts?.over && node.fresh && this.settings.sound) endSound();
     if (this.game === game) this.changed();
   }
 
@@ -163,33 +171,14 @@ class App {
   }
 
   job() {
-    const { game, table, settings } = this;
-    const node = game.current;
-    const failed = (message) => this.failed(message);
-    if (this.review.running) return this.review.job((message) => (message.type === "refused" ? failed(message) : this.reviewed(message)));
-    if (table.isDue(game)) return table.job(game, (message, at) => this.actions.engineSaid(message, at));
-    if (!node.facts || node.facts.over) return null;
-    if (this.hint && this.hint.point === null) return this.hintJob(node);
-    if (!settings.analyse || document.hidden) return null;
-    return this.analysis.job(game, (message) => {
-      if (!["analysis", "threat"].includes(message.type)) return failed(message);
-      this.analysis.take(message, node);
-      return this.drawThinking();
-    });
+    return nextJob(this);
   }
 
-  hintJob(node) {
-    const fields = { game: this.game.moves(node), lines: 1, limit_ms: HINT_MS };
-    const hear = (message) => {
-      if (message.type === "threat") return;
-      if (message.type !== "analysis") return this.failed(message);
-      if (!message.done || this.hint?.node !== node) return;
-      const [move] = message.moves;
-      Object.assign(this.hint, { point: message.point, score: move.score });
-      this.engine.forget();
-      this.changed();
-    };
-    return { key: JSON.stringify(["hint", fields]), type: "analyse", fields, hear };
+  judged(message, node) {
+    this.engine.forget();
+    if (message.type === "refused") this.failed(message);
+    else if (this.settings.teach && this.game.current === node) takeBadMoveBack(this, node);
+    this.changed();
   }
 
   reviewed(message) {
@@ -202,6 +191,7 @@ class App {
   failed(message) {
     this.review.stop();
     this.table.forced = null;
+    this.hint = null;
     const again = { text: t("engine.again"), run: () => { this.engine.forget(); this.table.goOn(); this.changed(); } };
     this.engine.forget();
     this.table.pause(this.game);
@@ -249,12 +239,14 @@ class App {
   draw() {
     const { game, table, settings } = this;
     const node = game.current;
-    this.view.setSize(game.width, game.height);
+    countRows(game.height, settings.rows);
+    this.view.setSize(game.width, game.height, settings.rows);
     this.view.gestures.confirm = settings.confirm;
     document.documentElement.style.setProperty("--ratio", $("board").dataset.ratio);
     this.view.draw({
       points: game.path(), numbers: settings.numbers, five: node.facts?.five,
       forbidden: game.ended ? {} : node.facts?.forbidden, mark: node.judged?.mark,
+      dots: settings.dots ? dots(node) : {},
     });
     this.players.draw(table, game, this.thinking);
     this.analysis.draw(game, settings.analyse && !this.engine?.stalled && !node.facts?.over);
@@ -287,7 +279,7 @@ class App {
     const danger = looking ? threat : null;
     const own = node.judged?.mark ? node.judged : null; // the move that led here: what should stand instead
     const next = node.children.find((child) => child.judged?.mark)?.judged;
-    const hint = this.hint?.node === node ? this.hint.point : null;
+    const hint = this.hint?.node === node ? this.hint.points ?? this.hint.point : null;
     const from = this.hovered?.from;
     this.overlay.draw({
       found: looking ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
@@ -327,7 +319,8 @@ class App {
   hintText() {
     const { hint, game } = this;
     if (!hint) return null;
-    if (hint.node !== game.current || hint.point === null) return t("status.looking");
+    if (hint.node !== game.current || hint.point === null) return hint.waits?.() ?? t("status.looking");
+    if (hint.text) return hint.text();
     return t("status.hint", { point: pointName(hint.point, game.width), chance: percentSign(hint.score) });
   }
 
@@ -346,10 +339,7 @@ class App {
   tick() {
     this.players.tick(this.table, this.game);
     const ended = this.table.time && !this.game.ended && this.table.flagged(this.game);
-    if (ended) {
-      this.table.end(this.game, ended);
-      this.changed();
-    }
+    if (ended) this.offers.end(ended);
   }
 
   // Shows a line as ghost stones, one after the other.

@@ -1,7 +1,7 @@
 // The moves of the game as text, variations in brackets of their own, and the comment of the current move.
 
 import { $, h } from "./dom.js";
-import { pointName } from "./names.js";
+import { pointName, rowName } from "./names.js";
 
 const MOST = 1200; // moves that are shown; more would make the page slow
 
@@ -16,7 +16,7 @@ export class MoveList {
 
   draw(game) {
     const marks = game.line().map((node) => node.judged?.mark ?? "").join();
-    const key = `${game.version} ${marks}`;
+    const key = `${game.version} ${marks} ${rowName(0)}`;
     if (key !== this.drawn || this.game !== game) {
       this.game = game;
       this.drawn = key;

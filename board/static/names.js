@@ -2,10 +2,20 @@
 
 import { t } from "./i18n.js";
 
-// A letter for the column, a number for the row from the top: h8. A point below 0 is a pass.
+let fromBottom = 0; // rows of the board where they are counted from the bottom, 0 where from the top
+
+export function countRows(height, where) {
+  fromBottom = where === "bottom" ? height : 0;
+}
+
+export function rowName(y) {
+  return `${fromBottom ? fromBottom - y : y + 1}`;
+}
+
+// A letter for the column, a number for the row: h8. A point below 0 is a pass.
 export function pointName(point, width) {
   if (point < 0) return t("move.pass");
-  return String.fromCharCode(97 + (point % width)) + (Math.floor(point / width) + 1);
+  return String.fromCharCode(97 + (point % width)) + rowName(Math.floor(point / width));
 }
 
 export function lineName(points, width, most = 99) {

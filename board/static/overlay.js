@@ -27,7 +27,7 @@ export class Overlay {
   }
 
   // found: the last analysis; hovered: a move of it whose line is shown; taken: points with stones.
-  // better: a point; instead: the colour that should have played there, null where it can still be played.
+  // better: a point, or several; instead: the colour that should have played there, null where it can still be played.
   draw({ found, show, hovered, ghosts, taken, toMove, defences, threat, better, instead }) {
     this.toMove = toMove;
     const { heat, chances, ghosts: ghostLayer } = this.view.layers;
@@ -35,7 +35,7 @@ export class Overlay {
     const moves = (found?.moves ?? []).filter((move) => !taken.has(move.point));
     heat.replaceChildren(...this.heat(moves, line ? "off" : show));
     const marks = line ? [] : this.defences(defences, threat, taken);
-    if (!line && better !== null && better !== undefined && !taken.has(better)) marks.push(...this.better(better, instead));
+    for (const point of line ? [] : [better ?? []].flat()) if (!taken.has(point)) marks.push(...this.better(point, instead));
     chances.replaceChildren(...marks, ...(line ? [] : this.discs(moves, show)));
     ghostLayer.replaceChildren(...(line ? this.ghosts(line, toMove, taken) : []));
   }

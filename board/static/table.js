@@ -3,6 +3,7 @@
 import { colourName, side, t } from "./i18n.js";
 import { pointName } from "./names.js";
 
+const STRONGEST = 10;
 const FORCED_MS = 350; // at least so long between two moves of the engine against itself
 
 // Whether a name says more than that somebody sits there.
@@ -67,6 +68,14 @@ export class Table {
     if (this.forced === node) return true;
     if (this.paused || node.children.length) return false;
     return this.seats[this.toAct(facts)] === "engine";
+  }
+
+  // Whether the engine, at full strength alone, may think in a person's time.
+  mayPonder(game) {
+    const { facts, children, ply } = game.current;
+    if (!facts || facts.over || game.ended || this.opening || this.paused || children.length || !ply) return false;
+    return this.seats[facts.to_move] === "person" && this.seats[1 - facts.to_move] === "engine"
+      && this.levels[1 - facts.to_move] === STRONGEST;
   }
 
   // The request that this turn of the engine needs; `act` takes its answer.
@@ -163,6 +172,8 @@ export class Table {
   result(game) {
     const { facts, ply } = game.current;
     if (game.ended?.why === "time") return t(`result.time.${side(1 - game.ended.winner)}`);
+    if (game.ended?.why === "resign") return t(`result.resign.${side(1 - game.ended.winner)}`);
+    if (game.ended?.why === "draw") return t("result.agreed");
     if (game.ended) return game.ended.text; // kept by an older version
     if (!facts?.over) return null;
     if (facts.ending === "draw") return t("result.draw");

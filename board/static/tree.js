@@ -31,7 +31,7 @@ export class Game {
     Object.assign(this, { width, height, rule, names, opening });
     this.root = new Node(-1, null);
     this.current = this.root;
-    this.ended = null; // {winner, text} where a game ended off the board, by time
+    this.ended = null; // {winner, text} where a game ended off the board, by time, resignation or agreement
     this.version = 0; // grows with every change of the tree
   }
 
@@ -54,6 +54,25 @@ export class Game {
     nodes.reverse();
     for (let at = node.children[0]; at; at = at.children[0]) nodes.push(at);
     return nodes;
+  }
+
+  // All nodes, parents first.
+  nodes() {
+    const found = [this.root];
+    for (const node of found) found.push(...node.children);
+    return found;
+  }
+
+  // Puts every stone on another point of a board of this size.
+  transform(width, height, to) {
+    Object.assign(this, { width, height });
+    for (const node of this.nodes()) {
+      if (node.point >= 0) node.point = to(node.point); // a pass has none
+      if (node.judged) node.judged.best = to(node.judged.best) ?? node.point;
+      node.facts = null;
+      node.asked = false;
+    }
+    this.version++;
   }
 
   get taken() {

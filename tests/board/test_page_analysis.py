@@ -239,6 +239,19 @@ def test_a_proven_loss_is_red_and_its_line_is_shown_and_kept(thinking_page: Page
     page.key("a")
 
 
+def test_the_only_move_of_a_lost_position_is_red_too(page: Page) -> None:
+    page.new()
+    page.js(
+        "const move = {point: 5, visits: 1, prior: 1, score: 0.31, proven: null, distance: null, pv: [5]};"
+        "const found = {type: 'analysis', to_move: 0, wdl: [0, 0, 1], proven: 1, distance: 10, pv: [5]};"
+        "const counts = {visits: 1, simulations: 1, speed: 0, depth: 0, depth_max: 0};"
+        "tengen.analysis.take({...found, ...counts, moves: [move]}, tengen.game.current);"
+        "tengen.settings.analyse = true; tengen.job = () => null; tengen.draw()"
+    )
+    assert page.get("document.querySelector('.disc circle').getAttribute('fill')").startswith("hsl(7 ")
+    assert page.get("document.querySelector('#line-rows .score').textContent") == "loses 10"
+
+
 def test_colours_of_moves_follow_their_value(page: Page) -> None:
     """Green for a win, red for a loss, whatever the best move is worth."""
     moves = [

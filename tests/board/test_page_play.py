@@ -242,3 +242,63 @@ def test_escape_closes_messages(page: Page) -> None:
     page.wait("document.querySelectorAll('.notice').length")
     page.key("\ue00c")
     assert page.get("document.querySelectorAll('.notice').length") == 0
+
+
+def test_ctrl_z_takes_back_and_ctrl_y_puts_back(page: Page) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.new()
+    for move in ["h8", "i9", "j10"]:
+        page.place(move)
+    page.key(Keys.CONTROL + "z")
+    page.key(Keys.CONTROL + "z")
+    assert len(page.stones) == 1
+    page.key(Keys.CONTROL + "y")
+    assert len(page.stones) == 2
+    page.place("a1")
+    page.key(Keys.CONTROL + "y")
+    assert len(page.stones) == 3, "something else was played"
+    page.js("document.getElementById('comment').focus()")
+    page.driver.find_element("id", "comment").send_keys("ab" + Keys.CONTROL + "z")
+    assert len(page.stones) == 3
+
+
+def test_resigning_is_asked_and_can_be_taken_back(page: Page) -> None:
+    page.new(who="black", level=1, clock="180 2")
+    assert page.get("document.getElementById('offers').hidden")
+    page.place("h8")
+    page.wait("tengen.game.current.ply === 2 && tengen.game.current.facts")
+    page.click("do-resign")
+    assert not page.get("tengen.game.ended")
+    page.js("document.querySelector('.notice .link').click()")
+    assert page.status == "Black resigns: white wins."
+    assert page.get("document.querySelectorAll('.player.white.won').length") == 1
+    assert page.get("document.getElementById('offers').hidden")
+    page.click("do-undo")
+    assert page.get("tengen.game.ended") is None and len(page.stones) == 2
+    page.place("a1")
+    page.wait("tengen.game.current.ply === 4")
+
+
+def test_two_people_agree_on_a_draw(page: Page) -> None:
+    page.new()
+    page.place("h8")
+    page.click("do-draw")
+    assert "White offers a draw" in page.notices
+    page.js("document.querySelector('.notice .link').click()")
+    assert page.status == "A draw by agreement."
+    assert "draw 100 %" in page.get("document.getElementById('bar').getAttribute('aria-label')")
+    page.open(fresh=False)
+    assert page.status == "A draw by agreement."
+
+
+def test_the_engine_takes_a_draw_only_where_it_is_not_better(page: Page) -> None:
+    page.new(who="black", level=1)
+    page.place("h8")
+    page.wait("tengen.game.current.ply === 2 && tengen.game.current.facts")
+    page.click("do-draw")
+    page.wait("document.getElementById('notices').innerText.includes('declines') || tengen.game.ended")
+    page.js("tengen.game.ended = null; tengen.offers.answer([0.1, 0.1, 0.8], 1)")
+    assert page.get("tengen.game.ended") is None
+    page.js("tengen.offers.answer([0.2, 0.6, 0.2], 1)")
+    assert page.status == "A draw by agreement."
