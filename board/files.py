@@ -24,12 +24,15 @@ def opened(request: Open) -> dict[str, object]:
     """
     tree = _read(request)
     record = tree.record
+    notes = list(record.notes)
+    if any(len(node.comment) > MAX_COMMENT for node in tree.nodes):
+        notes.append(f"comments are cut after {MAX_COMMENT} characters")
     if sum(len(node.comment) for node in tree.nodes) > MAX_TREE_TEXT:
         raise PositionError("the comments of this game are too long")
     return {
         "width": record.width, "height": record.height, "rule": int(record.rule),
         "names": [name[:MAX_NAME] for name in record.names], "opening": record.opening_stones,
-        "winner": record.winner, "reason": record.reason, "notes": record.notes[:MAX_NOTES],
+        "winner": record.winner, "reason": record.reason, "notes": notes[:MAX_NOTES],
         "nodes": [
             {"parent": n.parent, "point": n.point, "comment": n.comment[:MAX_COMMENT], "ms": round(n.ms)}
             for n in tree.nodes

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(dataclasses.asdict(result), indent=2))
     else:
-        print(report(engine, result))
+        print(report(engine, result, from_bottom=args.rows_from == "bottom"))
     engine.close()
     return 0
 
@@ -82,6 +82,7 @@ def _run_game(args: argparse.Namespace) -> int:
         raise PositionError("give a position or --game, not both")
     size, from_bottom = args.size, args.rows_from == "bottom"
     game = load_tree(args.game, args.rule, *size, detect=detector(), from_bottom=from_bottom).record
+    rows = game.height if from_bottom else None
     for note in game.notes:
         print(f"note: {note}", file=sys.stderr)
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
@@ -89,7 +90,7 @@ def _run_game(args: argparse.Namespace) -> int:
 
     def show(move: ReviewedMove) -> None:
         if not args.json:
-            print(line_of(move, game.width), flush=True)
+            print(line_of(move, game.width, rows), flush=True)
 
     moves = review(engine, game, _limits(args, 1.0), show)
     net = engine.net_name
@@ -100,7 +101,7 @@ def _run_game(args: argparse.Namespace) -> int:
     print(f"\n{len(moves)} moves; the win rate is black's, after the move, by {net}")
     for move in worst(moves):
         side = ("black", "white")[move.colour]
-        print(f"{side} lost most with {line_of(move, game.width).strip()}")
+        print(f"{side} lost most with {line_of(move, game.width, rows).strip()}")
     return 0
 
 
@@ -111,16 +112,17 @@ def _limits(args: argparse.Namespace, default_s: float) -> SearchLimits:
     )
 
 
-def report(engine: Engine, result: SearchResult) -> str:
-    """Return the analysis as text."""
+def report(engine: Engine, result: SearchResult, *, from_bottom: bool = False) -> str:
+    """Return the analysis as text; `from_bottom`: row 1 is the lowest."""
     board = engine.board
+    rows = board.height if from_bottom else None
     side = ("black", "white")[board.to_move]
     speed = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
     lines = [
-        draw(board, result.point),
+        draw(board, result.point, from_bottom=from_bottom),
         "",
         f"{side} to move, {board.width}x{board.height}, ply {board.ply}; net: {engine.net_name}",
-        f"best {format_move(result.point, board.width)}  {_chances(result.wdl)}"
+        f"best {format_move(result.point, board.width, rows)}  {_chances(result.wdl)}"
         f"{_proof(result.proven, result.distance)}",
         f"{result.simulations} simulations in {result.elapsed_s:.2f} s ({speed:.0f}/s), {result.evaluations} "
         f"evaluations, depth {result.depth_mean:.1f} mean, {result.depth_max} most",
@@ -128,16 +130,17 @@ def report(engine: Engine, result: SearchResult) -> str:
         "",
         "move  visits   prior      q    win  draw  loss  proof     line",
     ]
-    lines += [_row(move, board.width) for move in result.candidates]
+    lines += [_row(move, board.width, rows) for move in result.candidates]
     return "\n".join(lines)
 
 
-def _row(move: MoveStats, width: int) -> str:
+def _row(move: MoveStats, width: int, rows: int | None) -> str:
     win, draws, loss = (f"{100 * chance:5.1f}" for chance in move.wdl)
-    line = " ".join(format_move(p, width) for p in move.pv[:12])
+    line = " ".join(format_move(p, width, rows) for p in move.pv[:12])
     proof = _proof(move.proven, move.distance).strip()
+    name = format_move(move.point, width, rows)
     return (
-        f"{format_move(move.point, width):<4}{move.visits:>8}  {100 * move.prior:5.1f}%  {move.q:+.3f}  "
+        f"{name:<4}{move.visits:>8}  {100 * move.prior:5.1f}%  {move.q:+.3f}  "
         f"{win} {draws} {loss}  {proof:<9} {line}"
     ).rstrip()
 

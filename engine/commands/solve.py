@@ -34,6 +34,12 @@ class Answer:
     nodes: int
     """Placements of all kinds tried."""
     elapsed_s: float
+    from_bottom: bool = False
+    """Whether row 1 is the lowest."""
+
+    def name(self, point: int) -> str:
+        """Return what a point is called."""
+        return format_move(point, self.board.width, self.board.height if self.from_bottom else None)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         if solution.verdict is Verdict.WIN:
             break
     elapsed_s = time.perf_counter() - started_s
-    found = Answer(board, attacker, kind, solution, nodes, elapsed_s)
+    found = Answer(board, attacker, kind, solution, nodes, elapsed_s, args.rows_from == "bottom")
     print(json.dumps(facts(found), indent=2) if args.json else report(found))
     return 0
 
@@ -108,8 +114,8 @@ def facts(found: Answer) -> dict[str, object]:
         "kind": found.kind,
         "verdict": solution.verdict.name.lower(),
         "distance": solution.distance,
-        "line": [format_move(p, board.width) for p in solution.pv],
-        "defences": [format_move(p, board.width) for p in solution.defences],
+        "line": [found.name(p) for p in solution.pv],
+        "defences": [found.name(p) for p in solution.defences],
         "nodes": found.nodes,
         "elapsed_s": found.elapsed_s,
     }
@@ -125,15 +131,15 @@ def report(found: Answer) -> str:
         Verdict.UNKNOWN: f"unknown; none found within the budget{after}",
     }[solution.verdict]
     lines = [
-        draw(board, solution.pv[0] if solution.pv else None),
+        draw(board, solution.pv[0] if solution.pv else None, from_bottom=found.from_bottom),
         "",
         f"{SIDES[board.to_move]} to move, {board.width}x{board.height}, rule {board.rule}, ply {board.ply}",
         f"{SIDES[attacker]}, {found.kind}: {verdict}",
     ]
     if solution.pv:
-        lines.append("line: " + " ".join(format_move(p, board.width) for p in solution.pv))
+        lines.append("line: " + " ".join(found.name(p) for p in solution.pv))
         if attacker != board.to_move:
-            defences = " ".join(format_move(p, board.width) for p in solution.defences)
+            defences = " ".join(found.name(p) for p in solution.defences)
             lines.append(f"only these may defend: {defences or 'none'}")
     lines.append(f"{found.nodes} nodes in {found.elapsed_s:.3f} s")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d{1,3}(?:\s*[.):]\s*(?=[a-z(\[]|\d+\s*,)|\s*(?=[a-z]\d|p
 _LETTERED = re.compile(r"[(\[]?([a-z])([0-9]{1,2})(?!\d)[)\]]?", re.ASCII)
 _NUMBERED = re.compile(r"[(\[]?([0-9]{1,3}) *, *([0-9]{1,3})[)\]]?", re.ASCII)
 _PASS = re.compile(r"pass(?![a-z])|--", re.ASCII)
-_BETWEEN = re.compile(r"(?:[\s;,_|/>]|-(?!-))*", re.ASCII)
+_BETWEEN = re.compile(r"(?:[\s;,._|/>]|-(?!-))*", re.ASCII)
 
 
 def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False) -> list[int]:

@@ -63,6 +63,8 @@ def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
         notes.append(f"text before the game is left out: {_short(text[:start])}")
     if find_sgf(text[end:]) is not None:
         notes.append("the file holds more games; the first is read")
+    elif text[end:].strip():
+        notes.append(f"text behind the game is left out: {_short(text[end:])}")
     game = head.get("GM", "").strip()
     if game.isdigit() and game.lstrip("0") not in _GOMOKU:
         raise PositionError(f"line {line}: GM {game[:20]!r} is another game; gomoku is GM[4]")
@@ -317,6 +319,8 @@ def _set_up(builder: TreeBuilder, entries: list[Property], budget: list[int]) ->
     board = builder.board
     stones: dict[int, int] = {}
     for entry in entries:
+        if not entry.value.strip():
+            continue
         corners = [entry.value.strip()] if ":" not in entry.value else entry.value.strip().split(":")
         who = f"line {entry.line}: "
         ends = [_point(builder, Property(entry.name, corner, entry.line)) for corner in corners]

@@ -213,3 +213,18 @@ def test_a_move_is_marked_on_the_board():
     assert text.splitlines()[0].split() == list("abcde")
     assert "X[.]" in text
     assert ".]. . ." in draw(board, 0)
+
+
+def test_rows_are_counted_from_the_bottom_in_and_out(tmp_path, capsys):
+    moves = "h8 a15 h9 b15 h10 c15"  # black has an open three in the column of h
+    options = ["--net", "uniform", "--rows-from", "bottom"]
+    assert main(["analyse", moves, "--simulations", "50", *options]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[1].startswith(" 15 O O O") and text.splitlines()[15].startswith("  1 ")
+    assert main(["solve", moves, "--rows-from", "bottom"]) == 0
+    found = capsys.readouterr().out
+    assert "line: h11" in found or "line: h7" in found
+    path = tmp_path / "game.txt"
+    path.write_text("1. h1 2. a15")
+    assert main(["analyse", "--game", str(path), "--simulations", "20", *options]) == 0
+    assert "1 X h1" in capsys.readouterr().out

@@ -121,6 +121,15 @@ def test_a_wrong_name_is_said_and_guessed_over(label, codec, note):
     assert tree.record.notes[0] == note and "Chinese (GBK), a guess" in tree.record.notes[1]
 
 
+def test_utf8_under_another_name_is_seen():
+    names = ("黑方棋手", "白方棋手", "好棋")  # as UTF-8 they are valid GBK, too
+    tree = read_tree(sgf(names, "GBK").encode())
+    assert told(tree)[0] == names and tree.record.notes == ["the text is not GBK (CA) but UTF-8"]
+    few = ("联", "white", "x")  # valid UTF-8 by chance
+    few_tree = read_tree(sgf(few, "GBK").encode("gbk"))
+    assert few_tree.record.names[0] == "联" and few_tree.record.notes == []
+
+
 def test_without_the_guesser_one_line_says_what_is_missing(tmp_path, monkeypatch):
     path = tmp_path / "game.sgf"
     path.write_bytes(sgf(CHINESE).encode("gbk"))

@@ -13,8 +13,9 @@ from engine.rules.geometry import format_moves
 @pytest.mark.parametrize(
     "text",
     [
-        "h8i9g7", "h8 i9 g7", "H8 I9 G7", "h8,i9,g7", "h8, i9, g7", "h8_i9_g7", "h8-i9-g7", "h8;i9;g7",
-        "h8\ni9\ng7", "1. h8 2. i9 3. g7", "1.h8 2.i9 3.g7", "1) h8 2) i9 3) g7", "1: h8\n2: i9\n3: g7",
+        "h8i9g7", "h8 i9 g7", "H8 I9 G7", "h8,i9,g7", "h8, i9, g7", "h8_i9_g7", "h8.i9.g7", "h8-i9-g7",
+        "h8;i9;g7", "h8\ni9\ng7", "1. h8 2. i9 3. g7", "1.h8 2.i9 3.g7", "1) h8 2) i9 3) g7",
+        "1: h8\n2: i9\n3: g7",
         "1 h8 2 i9 3 g7",
         "1. h8 i9 2. g7", "7,7 8,8 6,6", "7,7;8,8;6,6", "(7,7) (8,8) (6,6)", "[7,7],[8,8],[6,6]",
         "7,7,8,8,6,6", "1. 7,7 2. 8,8 3. 6,6", "ｈ８　ｉ９　ｇ７", "７，７ ８，８ ６，６",
@@ -45,7 +46,7 @@ def test_a_pass_is_a_move():
     [
         ("h8 xyz i9", "'xyz' is not a move"), ("h8 i9 White wins", "'white' is not a move"),
         ("h8 p8", "p8 is off the 15x15 board"), ("h8 h16", "h16 is off the 15x15"), ("15,0", "15,0 is off"),
-        ("h8 i9 h8", "move 3: h8 is taken"), ("h8 7", "'7' is not a move"), ("h8.5", "'.5' is not a move"),
+        ("h8 i9 h8", "move 3: h8 is taken"), ("h8 7", "'7' is not a move"), ("h8.5", "'5' is not a move"),
         ("https://gomocalc.com/#/h8zz", "'zz' is not a move"), ("https://example.org/#/h8", "'https:"),
         ("h100", "'h100' is not a move"), ("", "it is empty"), (" \n", "it is empty"),
         ("hello", "no game: expected"),
