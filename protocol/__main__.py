@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.pipes import run_piped
 from protocol import __version__
-from protocol.person import greeting, help_lines
-from protocol.streams import Ended, Line, Reader, Writer
-from protocol.text import error
+from protocol.format import error, greeting, help_lines
+from protocol.io import Ended, Line, Reader, Writer
 
 if TYPE_CHECKING:
     from engine.config import EngineConfig
-    from protocol.notation import RowsFrom
+    from protocol.format import RowsFrom
 
 PROGRAM = "pbrain-tengen"
 PLAY = "--play"
@@ -118,9 +117,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the brain until its input ends, or what the arguments ask for; return the exit status."""
-    problem: StartError | None = None
-    options = Options()
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == [BOARD_ENGINE]:
         return _for_a_person(lambda: _board_engine(arguments[1:]))
     for name, program in ((PLAY, _play), (BOARD, _board)):
@@ -130,9 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse_arguments(arguments)
     except StartError as refusal:
-        problem = refusal
+        return _brain(Options(), refusal)
     if options.self_check:
         return _for_a_person(lambda: _self_check(options))
+    return _brain(options)
+
+
+def _brain(options: Options, problem: StartError | None = None) -> int:
+    """Talk to a manager until the input ends, or say why not; return the exit status."""
     try:
         log_fd = _open_log(options.log)
     except StartError as refusal:
@@ -243,9 +245,8 @@ def _serve(
 
     try:
         from engine.engine import Engine
-        from protocol.loop import Loop
-        from protocol.searcher import Searcher
-        from protocol.session import Session
+        from protocol.conversation import Conversation
+        from protocol.worker import EventLoop, SearchWorker
 
         engine = Engine(_configuration(options), log=log)
         engine.warm_up()
@@ -255,10 +256,10 @@ def _serve(
     reader.loaded.set()
     gc.collect()
     gc.freeze()  # what is loaded by now lives as long as the process
-    searcher = Searcher(engine, events.put, log)
-    session = Session(searcher, writer, log, options.dialect, options.rows_from)
-    loop = Loop(
-        events, session, searcher, log,
+    worker = SearchWorker(engine, events.put, log)
+    conversation = Conversation(worker, writer, log, options.dialect, options.rows_from)
+    loop = EventLoop(
+        events, conversation, worker, log,
         process_started_s=engine.clock.process_started_s(), ready_s=time.monotonic(),
     )
     loop.run()

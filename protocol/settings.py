@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine import Rule, SearchLimits
 from engine.config import MAX_MEMORY_BYTES
 from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
 from engine.timing.budget import UNLIMITED_MS
+from protocol.format import DETAIL, REALTIME
 
 Dialect = Literal["gomocup", "yixin"]
 
@@ -23,8 +25,6 @@ start the turn clock before they send it; derived: they send both in one go)."""
 TREE_EXTRA_BYTES = 96 << 20
 """Added to Yixin's hash_size, which means the tree only, to get the memory of the process (derived: measured
 size of interpreter, libraries and net)."""
-REALTIME, DETAIL = 1, 2
-"""Bits of show_detail: marks on the board of Yixin-Board, chances on that of its fork (protocol)."""
 MAX_COUNT = 2**31 - 1
 """Counts from here on mean "no limit" (protocol: some managers send an unsigned -1)."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}\Z", re.ASCII)
@@ -32,11 +32,6 @@ _YIXIN_RULES = {2: Rule.RENJU, 5: Rule.FREESTYLE, 6: Rule.FREESTYLE}
 _LIMIT_KEYS = frozenset(
     {"timeout_turn", "timeout_match", "time_left", "time_increment", "max_node", "max_depth"}
 )
-_KEYS = _LIMIT_KEYS | {
-    "max_memory", "hash_size", "rule", "game_type", "show_detail", "pondering", "auto_pondering",
-}
-
-
 @dataclass(slots=True)
 class Settings:
     """The values of INFO keys; they outlive START and RESTART."""
@@ -58,7 +53,6 @@ class Settings:
     """max_memory; None: never told; 0: no limit."""
     hash_bytes: int | None = None
     rule_mask: int = 0
-    game_type: int = 1
     show_detail: int = 0
     pondering: bool = False
 
@@ -68,38 +62,21 @@ class Settings:
         Returns:
             whether limits of a running search may have changed.
         """
-        if key not in _KEYS:
-            return False
         number = _integer(value)
         if number is None:
             return False
-        match key:
-            case "timeout_turn":
-                self.turn_ms = number
-            case "timeout_match":
-                self.match_ms = number if number > 0 else None
-            case "time_left":
-                self.time_left_ms, self.told_s = number, arrival_s
-                self.clock_runs = self.clock_runs or 0 < number < UNLIMITED_MS
-            case "time_increment":
-                self.increment_ms = max(0, number)
-            case "max_node":
-                self.max_nodes = _count(number)
-            case "max_depth":
-                self.max_depth = _count(number)
-            case "max_memory":
-                self.memory_bytes = min(max(0, number), MAX_MEMORY_BYTES)
-            case "hash_size":
-                self.hash_bytes = min(number * 1024, MAX_MEMORY_BYTES // 2) if number > 0 else None
-            case "rule":
-                self.rule_mask = number
-            case "game_type":
-                self.game_type = number
-            case "show_detail":
-                self.show_detail = number
-            case "pondering" | "auto_pondering":
-                self.pondering = number > 0
+        if key == "time_left":
+            self.time_left_ms, self.told_s = number, arrival_s
+            self.clock_runs = self.clock_runs or 0 < number < UNLIMITED_MS
+        elif key in _FIELDS:
+            name, convert = _FIELDS[key]
+            setattr(self, name, convert(number))
         return key in _LIMIT_KEYS
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether the manager wants to see how a search goes."""
+        return bool(self.show_detail & (REALTIME | DETAIL))
 
     def new_game(self) -> None:
         """Start the match clock anew."""
@@ -113,13 +90,34 @@ class Settings:
         if self.time_left_ms is not None and self._limits_match(self.time_left_ms):
             self.time_left_ms = int(self.time_left_ms - spent_ms) + self.increment_ms
 
-    def limits(self, elapsed_s: float = 0.0, dialect: Dialect = "gomocup") -> SearchLimits:
-        """Return the limits of a move.
+    def limits(
+        self,
+        elapsed_s: float = 0.0,
+        dialect: Dialect = "gomocup",
+        *,
+        share: float = 1.0,
+        max_nodes: int | None = None,
+    ) -> SearchLimits:
+        """Return the limits of a query.
 
         Args:
-            elapsed_s: how long the move has been thought about when time_left was told; 0 before it starts.
+            elapsed_s: how long it has been thought about when time_left was told; 0 before that starts.
             dialect: of the manager.
+            share: how much of the time of a turn it may take, (0, 1].
+            max_nodes: at most this many simulations, whatever INFO says.
         """
+        limits = self._told_limits(elapsed_s, dialect)
+        if max_nodes is not None:
+            limits = replace(limits, max_nodes=min(max_nodes, limits.max_nodes or max_nodes))
+        if share < 1.0:
+            turn_ms, left_ms = (
+                None if ms is None else int(ms * share) for ms in (limits.turn_ms, limits.time_left_ms)
+            )
+            limits = replace(limits, turn_ms=turn_ms, time_left_ms=left_ms)
+        return limits
+
+    def _told_limits(self, elapsed_s: float, dialect: Dialect) -> SearchLimits:
+        """Return the limits that INFO has set."""
         if dialect == "yixin" and (self.turn_ms, self.match_ms) == YIXIN_UNTIMED_MS:
             return SearchLimits(max_nodes=self.max_nodes, max_depth=self.max_depth)
         left_ms = self._left_ms(elapsed_s)
@@ -178,3 +176,19 @@ def _integer(text: str) -> int | None:
 
 def _count(number: int) -> int | None:
     return number if 0 < number < MAX_COUNT else None
+
+
+_FIELDS: dict[str, tuple[str, Callable[[int], object]]] = {
+    "timeout_turn": ("turn_ms", int),
+    "timeout_match": ("match_ms", lambda ms: ms if ms > 0 else None),
+    "time_increment": ("increment_ms", lambda ms: max(0, ms)),
+    "max_node": ("max_nodes", _count),
+    "max_depth": ("max_depth", _count),
+    "max_memory": ("memory_bytes", lambda size: min(max(0, size), MAX_MEMORY_BYTES)),
+    "hash_size": ("hash_bytes", lambda kib: min(kib * 1024, MAX_MEMORY_BYTES // 2) if kib > 0 else None),
+    "rule": ("rule_mask", int),
+    "show_detail": ("show_detail", int),
+    "pondering": ("pondering", lambda number: number > 0),
+    "auto_pondering": ("pondering", lambda number: number > 0),
+}
+"""From a key of INFO to the field of `Settings` that it sets, and what is stored of its number."""

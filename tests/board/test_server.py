@@ -318,7 +318,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(arguments: list[str], why: st
 
 def test_the_brain_loads_nothing_of_the_board() -> None:
     code = (
-        "import sys, protocol.__main__, protocol.session, protocol.searcher, protocol.loop, engine.engine;"
+        "import sys, protocol.__main__, protocol.conversation, protocol.worker, engine.engine;"
         "names = {m.split('.')[0] for m in sys.modules};"
         "sys.exit(', '.join(names & {'board', 'asyncio', 'uvicorn', 'starlette', 'websockets'}) or 0)"
     )

@@ -49,7 +49,7 @@ def test_a_module_that_is_not_compiled_stops_the_build(tmp_path: Path) -> None:
 
 def test_modules_that_are_imported_late_are_packed() -> None:
     packed = contents.hidden_modules()
-    names = ["engine.commands.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.session"]
+    names = ["engine.commands.selfcheck", "engine.evaluator.onnx", "engine.play.cli", "protocol.conversation"]
     for name in [*names, "arena.play"]:
         assert name in packed
     assert not any(name.split(".")[0] in ("training", "tests", "release") for name in packed)
@@ -73,7 +73,7 @@ THINK = """
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.timing.budget import SearchLimits
-import protocol.session, protocol.searcher, protocol.loop
+import protocol.conversation, protocol.worker
 engine = Engine(EngineConfig(seed=1))
 engine.warm_up()
 engine.play(112)

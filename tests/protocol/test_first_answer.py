@@ -12,10 +12,9 @@ import pytest
 
 from engine import Engine, EngineConfig
 from engine.evaluator.uniform import UniformEvaluator
-from protocol.loop import Loop
-from protocol.searcher import Searcher
-from protocol.session import Session
-from protocol.streams import Line
+from protocol.conversation import Conversation
+from protocol.io import Line
+from protocol.worker import EventLoop, SearchWorker
 from tests.protocol.talk import RECORDS_OF_SHIPPED_NET, Talk, as_move
 
 TURNS_MS = [0, 1, 50, 300]
@@ -67,9 +66,9 @@ def test_while_the_net_hangs_a_cell_beside_the_stones_is_played(
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
     sent: queue.SimpleQueue[str] = queue.SimpleQueue()
     engine = Engine(EngineConfig(net="uniform", solver=False), evaluator=hanging)
-    searcher = Searcher(engine, events.put, lambda text: None)
+    worker = SearchWorker(engine, events.put, lambda text: None)
     now_s = time.monotonic()
-    loop = Loop(events, Session(searcher, sent.put, lambda text: None), searcher, lambda text: None,
+    loop = EventLoop(events, Conversation(worker, sent.put, lambda text: None), worker, lambda text: None,
                 process_started_s=now_s - 1.0, ready_s=now_s)  # fmt: skip
     threading.Thread(target=loop.run, daemon=True).start()
     for text in (f"START 15\nINFO rule {rule}\nINFO timeout_turn {turn_ms}\nTURN 5,9").split("\n"):

@@ -1,4 +1,4 @@
-"""Stand-ins for the parts around a session, moved by hand."""
+"""Stand-ins for the parts around a conversation, moved by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from engine import Board, EngineConfig, SearchLimits, SearchResult
 from engine.search.result import MoveStats
 from engine.timing.budget import answer_by_s, plan
-from protocol.job import Job, Outcome, Points
-from protocol.parser import LineSplitter, Parser
-from protocol.session import Session
+from protocol.conversation import Conversation
+from protocol.io import LineSplitter
+from protocol.parser import Parser
+from protocol.query import Outcome, Points, Query
 from protocol.settings import Dialect
 
 
@@ -32,21 +33,21 @@ def move(point: int, visits: int, proven: Any = None) -> MoveStats:
     return MoveStats(point, visits, 0.1, 0.25, (0.5, 0.25, 0.25), proven, 5 if proven else None, (point,))
 
 
-class FakeThinker:
-    """Notes the jobs; the test answers them."""
+class FakeWorker:
+    """Notes the queries; the test answers them."""
 
     def __init__(self) -> None:
-        self.jobs: list[Job] = []
+        self.queries: list[Query] = []
         self.relimits: list[SearchLimits] = []
         self.hurried = self.cancelled = 0
         self.now = 100.0
         self.due = float("inf")
         self.best: int | None = None
 
-    def start(self, job: Job) -> None:
-        if self.jobs:
-            self.jobs[-1].stop.set()  # as the search thread does
-        self.jobs.append(job)
+    def start(self, query: Query) -> None:
+        if self.queries:
+            self.queries[-1].stop.set()  # as the search thread does
+        self.queries.append(query)
 
     def cancel(self) -> None:
         self.cancelled += 1
@@ -57,10 +58,10 @@ class FakeThinker:
     def relimit(self, limits: SearchLimits) -> None:
         self.relimits.append(limits)
 
-    def best_so_far(self, job: Job) -> int | None:
+    def best_so_far(self, query: Query) -> int | None:
         return self.best
 
-    def answer_by_s(self, job: Job) -> float:
+    def answer_by_s(self, query: Query) -> float:
         return self.due
 
     def now_s(self) -> float:
@@ -68,13 +69,13 @@ class FakeThinker:
 
 
 class Talk:
-    """A session with a fake search thread; `say` returns what it answers."""
+    """A conversation with a fake search thread; `say` returns what it answers."""
 
     def __init__(self, dialect: Dialect | None = None) -> None:
-        self.thinker = FakeThinker()
+        self.worker = FakeWorker()
         self.sent: list[str] = []
         self.logged: list[str] = []
-        self.session = Session(self.thinker, self.sent.append, self.logged.append, dialect)
+        self.conversation = Conversation(self.worker, self.sent.append, self.logged.append, dialect)
         self._splitter, self._parser = LineSplitter(), Parser()
 
     def take(self) -> list[str]:
@@ -84,21 +85,30 @@ class Talk:
 
     def say(self, text: str, at_s: float | None = None) -> list[str]:
         """Feed lines (split at newlines) that arrive now."""
-        arrival_s = self.thinker.now if at_s is None else at_s
+        arrival_s = self.worker.now if at_s is None else at_s
         for line in self._splitter.feed(text.encode() + b"\n"):
             for command, since_s in self._parser.feed(line, arrival_s):
-                self.session.handle(command, since_s)
+                self.conversation.handle(command, since_s)
         return self.take()
 
     @property
-    def job(self) -> Job:
-        return self.thinker.jobs[-1]
+    def query(self) -> Query:
+        return self.worker.queries[-1]
 
     def answer(self, points: Points | int | None, searched: SearchResult | None = None) -> list[str]:
-        """Let the search thread answer its last job."""
+        """Let the search thread answer its last query."""
         chosen = (points,) if isinstance(points, int) else points
-        self.session.finished(Outcome(self.job.token, chosen, searched))
+        self.conversation.finished(Outcome(self.query.token, chosen, searched))
         return self.take()
+
+
+H8 = 7 * 15 + 7
+
+
+def started(size: str = "15") -> Talk:
+    talk = Talk()
+    assert talk.say(f"START {size}") == ["OK"]
+    return talk
 
 
 class FakeEngine:

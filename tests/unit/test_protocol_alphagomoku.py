@@ -44,18 +44,18 @@ def test_clear_hash_is_silent_and_clears() -> None:
     talk = started()
     assert talk.say("CLEARHASH") == []
     talk.say("BEGIN")
-    assert talk.job.clear_tree
+    assert talk.query.clear_tree
 
 
 @pytest.mark.parametrize(("command", "turn_ms"), [("PONDER", None), ("ponder 250", 250), ("PONDER -1", None)])
 def test_ponder_searches_without_an_answer_until_it_is_stopped(command: str, turn_ms: int | None) -> None:
     talk = started()
     talk.say("INFO timeout_turn 3000")
-    assert talk.say(command) == [] and not talk.session.thinking
-    assert talk.job.kind == "ponder" and talk.job.limits.turn_ms == turn_ms
+    assert talk.say(command) == [] and not talk.conversation.thinking
+    assert talk.query.kind == "ponder" and talk.query.limits.turn_ms == turn_ms
     assert talk.answer(5) == []
-    before = talk.thinker.cancelled
-    assert talk.say("STOP") == [] and talk.thinker.cancelled == before + 1
+    before = talk.worker.cancelled
+    assert talk.say("STOP") == [] and talk.worker.cancelled == before + 1
     talk.say("TURN 7,7")
     assert talk.answer(0) == ["0,0"]
 
@@ -63,8 +63,8 @@ def test_ponder_searches_without_an_answer_until_it_is_stopped(command: str, tur
 def test_ponder_while_a_move_is_due_begins_after_it() -> None:
     talk = started()
     talk.say("BEGIN\nPONDER")
-    assert talk.job.kind == "move" and talk.answer(112) == ["7,7"]
-    assert talk.job.kind == "ponder" and talk.job.stones == ((112, 0),)
+    assert talk.query.kind == "move" and talk.answer(112) == ["7,7"]
+    assert talk.query.kind == "ponder" and talk.query.stones == ((112, 0),)
 
 
 @pytest.mark.parametrize("line", ["PONDER soon", "PONDER 1 2", "BALANCE\nDONE", "BALANCE 3\n7,7,2\nDONE",
@@ -89,7 +89,7 @@ def test_show_forbid_is_about_its_own_lines() -> None:
     assert talk.say("SHOWFORBID\n7,7,1\n8,8,2\nDONE") == ["FORBID"]
     assert talk.answer(5) == ["5,0"]
     talk.say("TURN 1,1")
-    assert talk.job.stones == ((0, 0), (5, 1), (16, 0))
+    assert talk.query.stones == ((0, 0), (5, 1), (16, 0))
 
 
 def test_show_forbid_of_nonsense_is_one_error() -> None:
@@ -103,7 +103,7 @@ def test_other_rules_forbid_nothing() -> None:
 
 def test_swapboard_offers_three_stones_or_chooses() -> None:
     talk = started()
-    assert talk.say("SWAPBOARD\nDONE") == [] and talk.job.kind == "swap2"
+    assert talk.say("SWAPBOARD\nDONE") == [] and talk.query.kind == "swap2"
     assert talk.answer((0, 17, 62)) == ["0,0 2,1 2,4"]
     talk.say("SWAPBOARD\n7,7\n8,8\n9,9\nDONE")
     assert talk.answer("SWAP") == ["SWAP"]
@@ -117,14 +117,14 @@ def test_balance_answers_in_one_line_and_leaves_the_game_alone() -> None:
     talk.say("TURN 0,0")
     talk.answer(5)
     talk.say("BALANCE 1\n7,7,2\n8,8,1\n9,9,2\nDONE")
-    assert talk.job.to_move == 1 and len(talk.job.stones) == 3
+    assert talk.query.to_move == 1 and len(talk.query.stones) == 3
     found = (valued(1, 0.5), valued(2, -0.1))
     assert talk.answer(1, result(1, candidates=found))[-1] == "2,0"
     talk.say("BALANCE 2\n7,7,2\n8,8,1\nDONE")
     assert talk.answer(1, result(1, candidates=found)) == []
     assert talk.answer(3, result(3, candidates=(valued(3, 0.0),)))[-1] == "2,0 3,0"
     talk.say("TURN 1,1")
-    assert talk.job.stones == ((0, 0), (5, 1), (16, 0))
+    assert talk.query.stones == ((0, 0), (5, 1), (16, 0))
 
 
 @pytest.mark.parametrize("command", REFUSED)
@@ -143,7 +143,7 @@ def test_a_line_after_the_block_belongs_to_the_refused_question(command: str, en
     assert talk.say(f"{command}\n7,7\n8,8\n9,9\n6,6\n{end}\n1,1 2,2")[0].startswith("ERROR ")
     assert talk.take() == []
     talk.say(f"{command}\n7,7\n{end}\nBEGIN")
-    assert talk.session.thinking
+    assert talk.conversation.thinking
 
 
 def test_words_that_only_look_like_them_are_unknown() -> None:

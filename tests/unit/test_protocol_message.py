@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from protocol.notation import Notation
-from protocol.replies import best_list, count, evaluation, summary
+from protocol.format import Notation, best_list, count, evaluation, summary
 from tests.unit.protocol_fakes import Talk, move, result
 
 NUMBER = r"\d+(?:\.\d+)?"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.job import Progress
-from protocol.notation import Notation, notation
+from protocol.format import Notation, notation
+from protocol.query import Progress
 from tests.unit.protocol_fakes import Talk, move, result
 
 
@@ -42,11 +42,11 @@ def test_messages_to_yixin_board_name_its_cells(size: str, names: str) -> None:
     talk = Talk("yixin")
     assert talk.say(f"start {size}") == ["OK"]
     talk.say("info show_detail 1\nyxboard\n11,5,2\ndone\ntakeback 11,5\nyxnbest 2")
-    width, height = talk.job.width, talk.job.height
+    width, height = talk.query.width, talk.query.height
     assert (width, height) == tuple(map(int, size.split()))
     point = 11 * width + 5
     found = result(point, candidates=(move(point, 60), move(point - width, 30)), pv=(point, point - width))
-    talk.session.progress(Progress(talk.job.token, found))
+    talk.conversation.progress(Progress(talk.query.token, found))
     realtime = talk.take()
     assert "MESSAGE REALTIME BEST 11,5" in realtime and "MESSAGE REALTIME POS 10,5" in realtime
     assert realtime[-1] == f"MESSAGE REALTIME PV {names}"

@@ -4,11 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import commands as c
-from protocol.parser import BLOCK_CAP, LINE_CAP, LineSplitter, Parser, is_end, parse_line
+from protocol.dialects import gomocup as c
+from protocol.dialects import yixin as y
+from protocol.io import LINE_CAP, LineSplitter, is_end
+from protocol.parser import BLOCK_CAP, Parser, parse_line
+from protocol.position import Stone
+from protocol.query import Command
 
 
-def parse(text: bytes) -> list[c.Command]:
+def parse(text: bytes) -> list[Command]:
     splitter, parser = LineSplitter(), Parser()
     lines = splitter.feed(text) + splitter.close()
     return [command for line in lines for command, _ in parser.feed(line, 0.0)]
@@ -57,10 +61,10 @@ def test_overlong_lines_are_cut_and_cost_bounded_memory() -> None:
         ("ABOUT", c.About()),
         ("STOP", c.Stop()),
         ("yxstop", c.Stop()),
-        ("yxshowforbid", c.ShowForbid()),
-        ("yxnbest 3", c.NBest(3)),
-        ("yxshowinfo", c.ShowInfo()),
-        ("yxhashclear", c.HashClear()),
+        ("yxshowforbid", y.ShowForbid()),
+        ("yxnbest 3", y.NBest(3)),
+        ("yxshowinfo", y.ShowInfo()),
+        ("yxhashclear", y.HashClear()),
         ("info Timeout_Turn  5000 ", c.Info("timeout_turn", "5000")),
         ("INFO folder C:\\A B\\c", c.Info("folder", "C:\\A B\\c")),
         ("INFO", c.Info("", "")),
@@ -69,7 +73,7 @@ def test_overlong_lines_are_cut_and_cost_bounded_memory() -> None:
         ("HELLO you", c.Unknown("HELLO you")),
     ],
 )
-def test_line(line: str, command: c.Command) -> None:
+def test_line(line: str, command: Command) -> None:
     assert parse_line(line.strip()) == command
 
 
@@ -91,15 +95,15 @@ def test_end_is_recognised_in_any_case_and_nowhere_else() -> None:
 
 def test_board_block() -> None:
     block = b"board\r\n7,7,1\n 8 , 8 , 2 \r\n9,9,3\ndone\r\n"
-    assert parse(block) == [c.Board((c.Stone(7, 7, 1), c.Stone(8, 8, 2), c.Stone(9, 9, 3)))]
+    assert parse(block) == [c.Board((Stone(7, 7, 1), Stone(8, 8, 2), Stone(9, 9, 3)))]
     assert parse(b"BOARD\nDONE\n") == [c.Board(())]
-    assert parse(b"YXBOARD\n1,1,1\nDONE\n") == [c.Board((c.Stone(1, 1, 1),), silent=True)]
+    assert parse(b"YXBOARD\n1,1,1\nDONE\n") == [y.YxBoard((Stone(1, 1, 1),))]
 
 
 @pytest.mark.parametrize("line", ["7,7", "7,7,0", "7,7,4", "7,7,x", "7,7,"])
 def test_board_line_with_unreadable_owner_keeps_its_cell(line: str) -> None:
     (board,) = parse(f"BOARD\n{line}\nDONE\n".encode())
-    assert isinstance(board, c.Board) and board.stones == (c.Stone(7, 7, None),)
+    assert isinstance(board, c.Board) and board.stones == (Stone(7, 7, None),)
     assert board.fault is not None and line in board.fault
 
 
@@ -118,25 +122,25 @@ def test_swap2_block() -> None:
 
 def test_info_inside_a_block_passes_and_a_new_command_ends_it() -> None:
     assert parse(b"BOARD\n1,1,2\nINFO rule 1\nDONE\n") == [
-        c.Info("rule", "1"), c.Board((c.Stone(1, 1, 2),))
+        c.Info("rule", "1"), c.Board((Stone(1, 1, 2),))
     ]
     assert parse(b"BOARD\n1,1,2\nSTART 15\nBEGIN\n") == [c.Start(15, 15), c.Begin()]
-    assert parse(b"BOARD\n1,1,2\nBOARD\n2,2,2\nDONE\n") == [c.Board((c.Stone(2, 2, 2),))]
+    assert parse(b"BOARD\n1,1,2\nBOARD\n2,2,2\nDONE\n") == [c.Board((Stone(2, 2, 2),))]
 
 
 def test_commands_of_databases_are_swallowed() -> None:
     assert parse(b"yxquerydatabaseall\n7,7,1\n8,8,2\ndone\nBEGIN\n") == [
-        c.Ignored("YXQUERYDATABASEALL"), c.Begin()
+        y.Ignored("YXQUERYDATABASEALL"), c.Begin()
     ]
     swallowed, begin = parse(b"yxhashload\nC:\\some file\nBEGIN\n")
-    assert isinstance(swallowed, c.Ignored) and begin == c.Begin()
+    assert isinstance(swallowed, y.Ignored) and begin == c.Begin()
 
 
 def test_a_block_arrives_with_its_first_line() -> None:
     parser = Parser()
     lines = ((b"BOARD", 1.0), (b"1,1,2", 2.0), (b"DONE", 3.0))
     found = [pair for line, at in lines for pair in parser.feed(line, at)]
-    assert found == [(c.Board((c.Stone(1, 1, 2),)), 1.0)]
+    assert found == [(c.Board((Stone(1, 1, 2),)), 1.0)]
 
 
 def test_byte_order_mark_and_foreign_bytes() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from engine import Rule
 from engine.search.result import MoveStats
-from protocol.job import Outcome
-from protocol.soosorv import even_number, fifth_moves, openings
+from protocol.dialects.soosorv import even_number, fifth_moves, openings
+from protocol.query import Outcome
 from tests.unit.protocol_fakes import Talk, move, result
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
@@ -86,9 +86,9 @@ def test_every_command_is_understood_with_its_lines_and_leaves_the_board_going(c
     lines = talk.say(f"{command}\n{brought}")
     wrong = [line for line in moves(lines) if not line.startswith("ERROR ")]
     assert not wrong and len(moves(lines)) <= 1
-    if talk.session.thinking:
+    if talk.conversation.thinking:
         lines = talk.answer((0, 17, 62) if command == "yxswap2step1" else H9)
-        while talk.session.thinking:
+        while talk.conversation.thinking:
             lines = talk.answer(H9)
         assert lines
     talk.say(position("7,7"))
@@ -115,11 +115,11 @@ def test_new_while_thinking_is_answered_before_the_next_question() -> None:
     """The board sends nothing for *New*; it throws the next move away and takes the one after that."""
     talk = board()
     talk.say(position("7,7"))
-    talk.thinker.best = H9
-    old = talk.job
+    talk.worker.best = H9
+    old = talk.query
     assert talk.say(position("11,5")) == ["OK", "6,7"]
-    talk.session.finished(Outcome(old.token, (I9,)))
-    assert talk.take() == [] and talk.job.stones == ((11 * 15 + 5, 0),)
+    talk.conversation.finished(Outcome(old.token, (I9,)))
+    assert talk.take() == [] and talk.query.stones == ((11 * 15 + 5, 0),)
     assert moves(talk.answer(H8)) == ["7,7"]
 
 
@@ -135,10 +135,10 @@ def test_the_owed_move_is_legal_where_the_search_knew_none() -> None:
 def test_undo_while_thinking_is_answered_once(ending: str) -> None:
     talk = board()
     talk.say(position("7,7", "6,7", "6,8"))
-    talk.thinker.best = G7
+    talk.worker.best = G7
     assert talk.say(position("7,7", "6,7", word="yxboard")) == ["OK"]
     assert moves(talk.say(ending)) == ["8,6"]
-    assert moves(talk.say("yxstop\nyxshowforbid")) == [] and not talk.session.thinking
+    assert moves(talk.say("yxstop\nyxshowforbid")) == [] and not talk.conversation.thinking
 
 
 def test_new_twice_owes_twice() -> None:
@@ -170,7 +170,7 @@ def test_the_board_goes_on_without_what_it_does_not_wait_for(question: str, goes
     talk = board()
     talk.say(position("7,7", "6,7", word="yxboard") + f"\n{question}")
     assert moves(talk.say(goes_on)) == []
-    assert talk.job.stones == ((H8, 0), (H9, 1), (I9, 0)) and moves(talk.answer(G7)) == ["8,6"]
+    assert talk.query.stones == ((H8, 0), (H9, 1), (I9, 0)) and moves(talk.answer(G7)) == ["8,6"]
 
 
 def test_an_error_that_waits_behind_what_is_dropped_is_said() -> None:
@@ -197,16 +197,16 @@ def test_hash_clear_is_not_lost_when_the_question_before_it_is_dropped() -> None
     talk = board()
     talk.say(position("7,7"))
     talk.say("yxhashclear\n" + position("11,5"))
-    assert talk.job.clear_tree
+    assert talk.query.clear_tree
 
 
 def test_stop_ends_thinking_on_the_opponents_time() -> None:
     talk = board()
     talk.say("info pondering 1\n" + position("7,7"))
     talk.answer(H9)
-    assert talk.job.kind == "ponder"
-    before = talk.thinker.cancelled
-    assert talk.say("yxstop") == [] and talk.thinker.cancelled == before + 1
+    assert talk.query.kind == "ponder"
+    before = talk.worker.cancelled
+    assert talk.say("yxstop") == [] and talk.worker.cancelled == before + 1
 
 
 # --- limits ------------------------------------------------------------------------------------------------
@@ -217,10 +217,10 @@ def test_without_a_time_limit_the_brain_thinks_until_it_is_stopped() -> None:
     talk.say("INFO timeout_match 100000000\nINFO time_left 100000000\nINFO timeout_turn 2000000")
     talk.say("INFO max_node -1")
     talk.say(position("7,7"))
-    limits = talk.job.limits
+    limits = talk.query.limits
     assert limits.turn_ms is None and limits.time_left_ms is None and limits.max_nodes is None
     talk.say("yxstop\nINFO max_node 10000\n" + position("7,7"))
-    assert talk.job.limits.max_nodes == 10000 and talk.job.limits.turn_ms is None
+    assert talk.query.limits.max_nodes == 10000 and talk.query.limits.turn_ms is None
 
 
 # --- swap2 -------------------------------------------------------------------------------------------------
@@ -230,11 +230,11 @@ def test_swap2_step_1_puts_three_stones_also_without_a_new_start() -> None:
     talk = board()
     talk.say(position("7,7"))
     talk.answer(H9)
-    assert talk.say("yxswap2step1") == [] and talk.job.kind == "swap2" and talk.job.opening == ()
+    assert talk.say("yxswap2step1") == [] and talk.query.kind == "swap2" and talk.query.opening == ()
     assert talk.answer((0, 17, 62)) == [
         "MESSAGE SWAP2 MOVE1 0 0", "MESSAGE SWAP2 MOVE2 1 2", "MESSAGE SWAP2 MOVE3 4 2"
     ]
-    assert not talk.session.thinking
+    assert not talk.conversation.thinking
 
 
 def test_swap2_step_1_while_a_move_is_thought_about() -> None:
@@ -248,14 +248,14 @@ def test_swap2_step_1_while_a_move_is_thought_about() -> None:
 def test_swap2_choices(points: object, word: str) -> None:
     talk = board()
     talk.say(position("7,7", "6,7", "6,8", word="yxboard") + "\nyxswap2step2")
-    assert talk.job.opening == (H8, H9, I9)
+    assert talk.query.opening == (H8, H9, I9)
     assert talk.answer(points) == [f"MESSAGE SWAP2 SWAP1 {word}"]  # type: ignore[arg-type]
     talk.say(position("7,7", "6,7", "6,8", "8,6", "5,9", word="yxboard") + "\nyxswap2step3")
     chosen = points if isinstance(points, str) else (0,)
-    assert talk.job.opening == (H8, H9, I9, G7, J10)
+    assert talk.query.opening == (H8, H9, I9, G7, J10)
     assert talk.answer(chosen) == [f"MESSAGE SWAP2 SWAP2 {word}"]
     talk.say("turn 0,7" if word == "YES" else position("7,7", "6,7", "6,8", "8,6", "5,9"))
-    assert len(talk.job.stones) == (6 if word == "YES" else 5)
+    assert len(talk.query.stones) == (6 if word == "YES" else 5)
 
 
 def test_swap2_puts_two_stones_if_the_engine_wants_to() -> None:
@@ -278,8 +278,8 @@ def test_soosorv_step_1_offers_one_of_the_26_openings() -> None:
     talk = board()
     talk.say("info rule 2\nyxsoosorvstep1")
     looks = 0
-    while talk.session.thinking:
-        assert talk.job.rule is Rule.RENJU and len(talk.job.stones) == 3
+    while talk.conversation.thinking:
+        assert talk.query.rule is Rule.RENJU and len(talk.query.stones) == 3
         looks += 1
         lines = talk.answer(0, result(0))
     assert looks > 1
@@ -300,15 +300,15 @@ def test_openings_stay_on_small_boards_and_rectangles() -> None:
 def test_soosorv_step_2_chooses_a_colour(points: object, word: str) -> None:
     talk = board()
     talk.say(f"yxsoosorvstep2\n{STONES}done")
-    assert talk.job.opening == (H8, H9, I9)
+    assert talk.query.opening == (H8, H9, I9)
     assert talk.answer(points) == [f"MESSAGE SOOSORV SWAP1 {word}"]  # type: ignore[arg-type]
 
 
 def test_soosorv_step_3_says_the_fourth_stone_and_how_many_fifth_moves() -> None:
     talk = board()
     talk.say(f"yxsoosorvstep3\n{STONES}done")
-    assert talk.job.to_move == 1
-    assert talk.answer(G7) == [] and talk.job.stones[-1] == (G7, 1) and talk.job.to_move == 0
+    assert talk.query.to_move == 1
+    assert talk.answer(G7) == [] and talk.query.stones[-1] == (G7, 1) and talk.query.to_move == 0
     found = tuple(valued(point, q) for point, q in ((0, 0.6), (16, 0.3), (33, -0.05), (50, -0.4)))
     assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE4 8 6 3"]
 
@@ -334,7 +334,7 @@ def test_soosorv_step_5_offers_moves_that_are_not_alike_by_symmetry() -> None:
 def test_soosorv_step_6_keeps_the_fifth_move_that_is_worst_for_black() -> None:
     talk = board()
     talk.say(f"yxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\n0,2\ndone")
-    assert len(talk.job.stones) == 4
+    assert len(talk.query.stones) == 4
     found = tuple(valued(point, q) for point, q in ((0, 0.6), (1, -0.2), (2, 0.3)))
     assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE5C 0 1"]
 
@@ -348,7 +348,7 @@ def test_soosorv_is_answered_also_where_the_search_fails(question: str) -> None:
     talk = board()
     talk.say(question)
     lines: list[str] = []
-    while talk.session.thinking:
+    while talk.conversation.thinking:
         lines = talk.answer(None)
     assert lines and all(line.startswith("MESSAGE SOOSORV ") for line in lines)
 
@@ -357,15 +357,15 @@ def test_soosorv_outlives_the_question_for_forbidden_points() -> None:
     """The board asks for them right after step 6; another board or a move to make drops the question."""
     talk = board()
     talk.say(f"info rule 2\nyxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\ndone")
-    asked = talk.job.token
+    asked = talk.query.token
     assert talk.say(position("7,7", "6,7", word="yxboard") + "\nyxshowforbid") == ["OK", "FORBID ."]
-    assert talk.session.thinking and talk.job.token == asked
+    assert talk.conversation.thinking and talk.query.token == asked
     assert soosorv(talk.answer(0)) == ["MOVE5C 0 0"]
     for next_line in ("start 20 20", position("7,7"), "restart"):
         talk.say(f"start 15 15\nyxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\ndone")
-        asked = talk.job.token
+        asked = talk.query.token
         talk.say(next_line)
-        talk.session.finished(Outcome(asked, (0,)))
+        talk.conversation.finished(Outcome(asked, (0,)))
         assert soosorv(talk.take()) == []
 
 
@@ -373,7 +373,7 @@ def test_what_waits_behind_soosorv_is_dropped_by_a_start() -> None:
     talk = Talk()
     talk.say("START 15\nYXSOOSORVSTEP1\nPROTOCOLVERSION\nTURN 7,7")
     assert talk.say("START 15") == ["OK"]
-    while talk.session.thinking:
+    while talk.conversation.thinking:
         lines = talk.answer(None)
     assert len(soosorv(lines)) == 3 and moves(lines) == []
 
@@ -388,5 +388,5 @@ def test_soosorv_with_other_stones_is_an_error() -> None:
 def test_fifth_moves_are_filled_up_from_the_centre_and_end_with_the_board() -> None:
     talk = board("5 5")
     talk.say("yxsoosorvstep5 8\n2,2\n1,2\n0,0\n4,3\ndone")
-    assert len(fifth_moves(talk.job, None, 100)) == 21
-    assert even_number(talk.job, None) == 1
+    assert len(fifth_moves(talk.query, None, 100)) == 21
+    assert even_number(talk.query, None) == 1

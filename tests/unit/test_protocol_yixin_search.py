@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from protocol.job import Progress
+from protocol.conversation import SCRIPT_TURN_S
 from protocol.parser import Parser
-from protocol.thinking import SCRIPT_TURN_S
+from protocol.query import EVERY, Progress
 from tests.unit.protocol_fakes import move, result
 from tests.unit.test_protocol_yixin import G7, H8, H9, I9, board, moves, position, valued
 
@@ -18,7 +18,7 @@ def test_balance_one_plays_the_move_that_leaves_nobody_ahead() -> None:
     lines = talk.answer(0, result(0, candidates=found))
     assert moves(lines) == ["1,1"] and "MESSAGE balance b14" in lines
     talk.say("turn 0,5")
-    assert talk.job.stones[2:] == ((16, 0), (5, 1))
+    assert talk.query.stones[2:] == ((16, 0), (5, 1))
 
 
 def test_a_bias_asks_for_a_lead() -> None:
@@ -31,28 +31,28 @@ def test_a_bias_asks_for_a_lead() -> None:
 def test_balance_two_is_one_line_of_which_the_board_plays_the_first() -> None:
     talk = board()
     talk.say("INFO timeout_turn 1000\n" + position("7,7", "6,7", word="yxboard") + "\nyxbalancetwo 0")
-    assert talk.job.limits.turn_ms == 500
+    assert talk.query.limits.turn_ms == 500
     assert talk.answer(0, result(0, candidates=(valued(0, 0.6), valued(16, 0.02)))) == []
-    assert talk.job.stones[-1] == (16, 0) and talk.job.to_move == 1
+    assert talk.query.stones[-1] == (16, 0) and talk.query.to_move == 1
     assert moves(talk.answer(0, result(0, candidates=(valued(17, 0.5), valued(18, -0.1))))) == ["1,1 1,3"]
     talk.say("turn 0,5")
-    assert talk.job.stones[2:] == ((16, 0), (5, 1))
+    assert talk.query.stones[2:] == ((16, 0), (5, 1))
 
 
 def test_both_searches_of_a_balance_have_their_time() -> None:
     talk = board()
     talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0")
     talk.answer(0, result(0, candidates=(valued(0, 0.0),)))
-    assert talk.session.thinking and talk.thinker.hurried == 0 and not talk.job.stop.is_set()
+    assert talk.conversation.thinking and talk.worker.hurried == 0 and not talk.query.stop.is_set()
 
 
 def test_stop_holds_for_both_searches_of_a_balance() -> None:
     talk = board()
     talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0\nyxstop")
-    talk.job.stop.set()
-    before = talk.thinker.hurried
+    talk.query.stop.set()
+    before = talk.worker.hurried
     talk.answer(0, result(0, candidates=(valued(0, 0.0),)))
-    assert talk.session.thinking and talk.thinker.hurried == before + 1
+    assert talk.conversation.thinking and talk.worker.hurried == before + 1
 
 
 def test_the_fork_plays_both_balancing_moves() -> None:
@@ -61,14 +61,14 @@ def test_the_fork_plays_both_balancing_moves() -> None:
     talk.answer(0, result(0, candidates=(valued(16, 0.02),)))
     assert moves(talk.answer(0, result(0, candidates=(valued(18, -0.1),)))) == ["1,1 1,3"]
     talk.say("turn 0,5")
-    assert talk.job.stones[2:] == ((16, 0), (18, 1), (5, 0))
+    assert talk.query.stones[2:] == ((16, 0), (18, 1), (5, 0))
 
 
 def test_the_fork_is_told_the_chances_of_each_cell_on_demand() -> None:
     talk = board()
     talk.say("info show_detail 2\n" + position("7,7"))
     found = (replace(valued(H9, 0.5), pv=(H9, G7)), move(I9, 5, "loss"), move(G7, 0))
-    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    talk.conversation.progress(Progress(talk.query.token, result(H9, candidates=found)))
     assert talk.take() == [
         "INFO PV 0", "INFO NUMPV 2", "INFO DEPTH 9", "INFO NODES 9", "INFO TOTALNODES 100", "INFO EVAL 220",
         "INFO WINRATE 0.750", "INFO BESTLINE 6,7 8,6", "INFO PV DONE",
@@ -76,8 +76,8 @@ def test_the_fork_is_told_the_chances_of_each_cell_on_demand() -> None:
         "INFO WINRATE 0.625", "INFO BESTLINE 6,8", "INFO PV DONE",
     ]  # fmt: skip
     talk.say("info show_detail 0")
-    talk.thinker.now += 1.0
-    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    talk.worker.now += 1.0
+    talk.conversation.progress(Progress(talk.query.token, result(H9, candidates=found)))
     assert talk.take() == []
 
 
@@ -86,7 +86,7 @@ def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
     talk.say(position("7,7", word="yxboard") + "\nyxsearchdefend")
     found = tuple(move(point, 9) for point in range(60))
     lines = talk.answer(0, result(0, candidates=found))
-    assert talk.job.n >= 225 and moves(lines) == ["0,0"]
+    assert talk.query.n >= 225 and moves(lines) == ["0,0"]
     assert sum(line.startswith("MESSAGE multipv ") for line in lines) == 20
 
 
@@ -102,20 +102,21 @@ def test_blocked_points_are_not_played_until_they_are_given_back() -> None:
     talk = board()
     found = (move(H9, 90), move(I9, 50), move(G7, 9))
     talk.say("yxblock\n6,7\ndone\n" + position("7,7"))
-    assert talk.job.kind == "nbest" and talk.job.blocked == {H9}
-    talk.session.progress(Progress(talk.job.token, result(H9, candidates=found)))
+    assert talk.query.best_moves == EVERY and talk.query.blocked == {H9}
+    talk.conversation.progress(Progress(talk.query.token, result(H9, candidates=found)))
     assert moves(talk.answer(H9, result(H9, candidates=found))) == ["6,8"]
     talk.say("yxblock\n6,8\ndone\nyxblockundo\n6,7\ndone\n" + position("7,7"))
-    assert talk.job.blocked == {I9} and moves(talk.answer(H9, result(H9, candidates=found))) == ["6,7"]
+    assert talk.query.blocked == {I9} and moves(talk.answer(H9, result(H9, candidates=found))) == ["6,7"]
     talk.say("yxblockreset\n" + position("7,7"))
-    assert talk.job.kind == "move" and not talk.job.blocked
+    assert talk.query.kind == "move" and not talk.query.blocked
     assert moves(talk.answer(H9)) == ["6,7"]
 
 
 def test_blocked_points_are_not_shown() -> None:
     talk = board()
     talk.say("info show_detail 1\nyxblock\n6,7\ndone\n" + position("7,7"))
-    talk.session.progress(Progress(talk.job.token, result(H9, candidates=(move(H9, 90), move(I9, 50)))))
+    found = result(H9, candidates=(move(H9, 90), move(I9, 50)))
+    talk.conversation.progress(Progress(talk.query.token, found))
     assert "MESSAGE REALTIME BEST 6,8" in talk.take()
 
 
@@ -123,10 +124,10 @@ def test_where_only_blocked_points_were_found_the_rest_is_searched() -> None:
     talk = board()
     talk.say("yxblock\n6,7\ndone\n" + position("7,7"))
     assert moves(talk.answer(H9, result(H9, candidates=(move(H9, 90),)))) == []
-    assert talk.job.stones == ((H8, 0), (H9, 3)) and talk.job.to_move == 1
+    assert talk.query.stones == ((H8, 0), (H9, 3)) and talk.query.to_move == 1
     assert moves(talk.answer(I9, result(I9, candidates=(move(I9, 90),)))) == ["6,8"]
     talk.say("turn 8,6")
-    assert talk.job.stones == ((H8, 0), (I9, 1), (G7, 0))
+    assert talk.query.stones == ((H8, 0), (I9, 1), (G7, 0))
 
 
 def test_where_all_is_blocked_the_best_is_played_all_the_same() -> None:
@@ -139,21 +140,21 @@ def test_a_blocked_path_holds_for_its_position_only() -> None:
     talk = board()
     talk.say("yxblockpath\n7,7\n6,7\ndone\nyxblockpath\n7,7\n20,20\ndone")
     talk.say(position("7,7"))
-    assert talk.job.blocked == {H9}
+    assert talk.query.blocked == {H9}
     talk.answer(H9)
     talk.say(position("7,6"))
-    assert not talk.job.blocked
+    assert not talk.query.blocked
     talk.answer(H9)
     talk.say("yxblockpathundo\n7,7\n6,7\ndone\n" + position("7,7"))
-    assert not talk.job.blocked
+    assert not talk.query.blocked
     talk.say("yxblockpath\n7,7\n6,7\ndone\nyxblockpathreset\n" + position("7,7"))
-    assert not talk.job.blocked
+    assert not talk.query.blocked
 
 
 def test_another_board_has_no_blocked_points() -> None:
     talk = board()
     talk.say("yxblock\n6,7\ndone\nstart 20 20\nboard\n7,7,2\ndone")
-    assert not talk.job.blocked
+    assert not talk.query.blocked
 
 
 def test_a_person_who_asks_for_what_is_missing_reads_a_word() -> None:
@@ -168,11 +169,11 @@ def test_a_person_who_asks_for_what_is_missing_reads_a_word() -> None:
 def test_a_script_is_answered_at_once_through_both_searches_of_a_balance() -> None:
     talk = board()
     talk.say(position("7,7", word="yxboard") + "\nyxbalancetwo 0")
-    talk.session.answer_at_once()
+    talk.conversation.answer_at_once()
     for expected in (0, 1):
-        talk.thinker.now += SCRIPT_TURN_S
-        talk.session.watch()
-        assert talk.thinker.hurried == expected + 1
+        talk.worker.now += SCRIPT_TURN_S
+        talk.conversation.watch()
+        assert talk.worker.hurried == expected + 1
         lines = talk.answer(expected)
     assert moves(lines) == ["0,0 0,1"]
 

@@ -7,8 +7,8 @@ ENGINE = pytest("tests/unit/test_engine.py", "tests/unit/test_engine_answers.py"
 TIMING = pytest("tests/unit/test_timing.py", "tests/unit/test_control.py")
 SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_prover.py")
 SESSION = pytest(
-    "tests/unit/test_protocol_session.py", "tests/unit/test_protocol_thinking.py",
-    "tests/unit/test_protocol_loop.py",
+    "tests/unit/test_protocol_conversation.py", "tests/unit/test_protocol_query.py",
+    "tests/unit/test_protocol_worker.py",
 )  # fmt: skip
 SETTINGS = pytest("tests/unit/test_protocol_settings.py")
 EVALUATOR = pytest("tests/unit/test_evaluator.py")
@@ -171,17 +171,17 @@ MUTATIONS = (
         EVALUATOR,
     ),
     Mutation(
-        "searcher: clear_tree is skipped on a new game",
-        "protocol/searcher.py",
-        "if job.clear_tree:",
-        "if job.clear_tree and not job.new_game:",
+        "worker: clear_tree is skipped on a new game",
+        "protocol/worker.py",
+        "if query.clear_tree:",
+        "if query.clear_tree and not query.new_game:",
         SESSION,
     ),
     Mutation(
-        "thinking: the answer to a dropped question is given",
-        "protocol/thinking.py",
-        "if job is None or outcome.token != job.token:",
-        "if job is None:",
+        "conversation: the answer to a dropped query is given",
+        "protocol/conversation.py",
+        "if query is None or outcome.token != query.token:",
+        "if query is None:",
         SESSION,
     ),
     Mutation(
@@ -199,8 +199,8 @@ MUTATIONS = (
         SETTINGS,
     ),
     Mutation(
-        "loop: what came with the first bytes is charged from its arrival",
-        "protocol/loop.py",
+        "event loop: what came with the first bytes is charged from its arrival",
+        "protocol/worker.py",
         "        if line.first:\n            return self._process_started_s\n",
         "",
         SESSION,

@@ -1,4 +1,7 @@
-"""The two ends of the pipes: a reader that stamps arrivals and the only writer. Imports nothing heavy."""
+"""Input and output: a reader that stamps arrivals, and the only writer.
+
+Imports nothing heavy, since input is read and stamped while the libraries load.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.pipes import read_some
-from protocol.parser import LineSplitter, is_end
-from protocol.person import HELP_WORDS, QUIT_WORDS
 
+LINE_CAP = 4096
+"""Bytes of a line that are kept (derived: far longer than any path that a manager sends)."""
+HELP_WORDS = frozenset({b"help", b"?"})
+QUIT_WORDS = frozenset({b"quit", b"exit", b"q"})
+"""What a person may type, beside commands."""
 EXIT_GRACE_S = 0.12
 """After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
 LOADING_S = 1.0
@@ -24,6 +30,29 @@ shell are ~1 ms apart)."""
 SCRIPT_GRACE_S = 10.0
 """As EXIT_GRACE_S, for such input, as long as it gets fewer, and for input that ends without a word, where
 nobody waits (derived: a slow start-up, with a cold disk)."""
+
+
+class LineSplitter:
+    """Cuts a stream of bytes into lines at LF, CR LF or CR, and drops what exceeds LINE_CAP."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that this chunk completes, without line ends; blank lines are left out."""
+        *lines, rest = (self._rest + chunk).replace(b"\r", b"\n").split(b"\n")
+        self._rest = rest[:LINE_CAP]
+        return [line[:LINE_CAP] for line in lines if line.strip()]
+
+    def close(self) -> list[bytes]:
+        """Return the line that the end of input cut short, if any."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest.strip() else []
+
+
+def is_end(line: bytes) -> bool:
+    """Return whether a line is the command END."""
+    return line.strip().upper() == b"END"
 
 
 @dataclass(frozen=True, slots=True)

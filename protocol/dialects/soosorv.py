@@ -11,18 +11,17 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
+from engine.position import Stones
 from engine.rules.geometry import symmetries, transform_point
-from protocol.forms import EVERY
-from protocol.job import Ask, Job, Points, Said
-from protocol.replies import SWAP
+from protocol.query import EVERY, SWAP, AnswerFormat, Points, Query, Reply
 
 if TYPE_CHECKING:
     from engine import SearchResult
-    from protocol.notation import Notation
+    from protocol.format import Notation
 
-MOST_FIFTHS = 8
+MAX_FIFTHS = 8
 """Fifth moves that may be asked for (protocol: the board takes 1 to 8)."""
-STONES = {1: (0,), 2: (3,), 3: (3,), 4: (4,), 5: (4,), 6: tuple(range(5, 5 + MOST_FIFTHS))}
+STONES = {1: (0,), 2: (3,), 3: (3,), 4: (4,), 5: (4,), 6: tuple(range(5, 5 + MAX_FIFTHS))}
 """Stones that come with each question (protocol)."""
 OFFERS = 6
 """Openings that are looked at before one is offered (derived: one of them is playable for both)."""
@@ -34,8 +33,15 @@ OFFER_Q = -0.3
 """Utility for white of a good opening (derived: the fifth moves that black has to offer make up for it)."""
 
 
+class _OwnStones(AnswerFormat):
+    """An answer about stones of its own, not those on the board."""
+
+    __slots__ = ()
+    survives_restart = True
+
+
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferFormat(_OwnStones):
     """Step 1: the three stones, chosen among some by a short look at each.
 
     Attributes:
@@ -45,24 +51,19 @@ class Offer:
 
     triples: tuple[tuple[int, int, int], ...]
     best: tuple[tuple[int, int, int], float] | None = None
-    awaited: bool = False
-    stands: bool = True
 
-    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+    def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Ask about the next triple, or say the three stones."""
         gap = abs(result.q - OFFER_Q) if result is not None else 2.0
         best = (self.triples[0], gap) if self.best is None or gap < self.best[1] else self.best
         if len(self.triples) > 1 and result is not None:
-            return Said(then=Offer(self.triples[1:], best).ask())
-        return Said(_moves("MOVE", enumerate(best[0], 1), names), remarks=False)
-
-    def ask(self) -> Ask:
-        """Return the question about the first triple."""
-        return _ask(self, self.triples[0], max_nodes=LOOK_NODES)
+            following = OfferFormat(self.triples[1:], best)
+            return Reply(next_query=replace(query, format=following, stones=_coloured(self.triples[1])))
+        return Reply(_moves("MOVE", enumerate(best[0], 1), names), remarks=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class SwapFormat(_OwnStones):
     """Steps 2 and 4: whether to change colours.
 
     Attributes:
@@ -70,21 +71,19 @@ class Swap:
     """
 
     number: int = 0
-    awaited: bool = False
-    stands: bool = True
 
-    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+    def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Say YES or NO. In step 4 black's game is as good as the worst fifth move that it has to offer."""
         if self.number == 0:
-            return Said((f"MESSAGE SOOSORV SWAP1 {'YES' if points == SWAP else 'NO'}",))
-        fifths = fifth_moves(job, result, self.number)
+            return Reply((f"MESSAGE SOOSORV SWAP1 {'YES' if points == SWAP else 'NO'}",))
+        fifths = fifth_moves(query, result, self.number)
         values = {move.point: move.q for move in result.candidates} if result is not None else {}
         swap = min((values.get(point, -1.0) for point in fifths), default=0.0) < 0 if values else False
-        return Said((f"MESSAGE SOOSORV SWAP2 {'YES' if swap else 'NO'}",))
+        return Reply((f"MESSAGE SOOSORV SWAP2 {'YES' if swap else 'NO'}",))
 
 
 @dataclass(frozen=True, slots=True)
-class Fourth:
+class FourthFormat(_OwnStones):
     """Step 3: the fourth stone, then how many fifth moves make the game even.
 
     Attributes:
@@ -92,51 +91,46 @@ class Fourth:
     """
 
     point: int | None = None
-    awaited: bool = False
-    stands: bool = True
 
-    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+    def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Choose the stone and look again, or say the stone and the number."""
         assert not isinstance(points, str)
         if self.point is None:
-            stones = tuple(point for point, _ in job.stones)
-            return Said(then=_ask(replace(self, point=points[0]), (*stones, points[0]), max_nodes=LOOK_NODES))
-        number = even_number(job, result)
+            stones = (*query.stones, (points[0], query.to_move))
+            following = replace(query, format=replace(self, point=points[0]), max_nodes=LOOK_NODES)
+            return Reply(next_query=replace(following, stones=stones, to_move=1 - query.to_move))
+        number = even_number(query, result)
         row, column = names.pair(self.point)
-        return Said((f"MESSAGE SOOSORV MOVE4 {row} {column} {number}",))
+        return Reply((f"MESSAGE SOOSORV MOVE4 {row} {column} {number}",))
 
 
 @dataclass(frozen=True, slots=True)
-class Fifths:
+class FifthsFormat(_OwnStones):
     """Step 5: the fifth moves that black offers."""
 
     number: int
-    awaited: bool = False
-    stands: bool = True
 
-    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+    def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Say the best ones, no two of them alike by symmetry."""
-        moves = _moves("MOVE5", ((None, point) for point in fifth_moves(job, result, self.number)), names)
-        return Said(("MESSAGE SOOSORV MOVE5 REFRESH", *moves, "MESSAGE SOOSORV MOVE5 DONE"))
+        moves = _moves("MOVE5", ((None, point) for point in fifth_moves(query, result, self.number)), names)
+        return Reply(("MESSAGE SOOSORV MOVE5 REFRESH", *moves, "MESSAGE SOOSORV MOVE5 DONE"))
 
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class ChooseFormat(_OwnStones):
     """Step 6: which of the offered fifth moves stays."""
 
     offered: tuple[int, ...]
-    awaited: bool = False
-    stands: bool = True
 
-    def say(self, job: Job, points: Points, result: SearchResult | None, names: Notation) -> Said:
+    def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Say the one that is worst for black; what the search did not look at is worse than the rest."""
         values = {move.point: move.q for move in result.candidates} if result is not None else {}
         point = min(self.offered, key=lambda point: values.get(point, -1.0))
         row, column = names.pair(point)
-        return Said((f"MESSAGE SOOSORV MOVE5C {row} {column}",))
+        return Reply((f"MESSAGE SOOSORV MOVE5C {row} {column}",))
 
 
-def question(step: int, number: int, stones: tuple[int, ...], width: int, height: int, seed: float) -> Ask:
+def query(step: int, number: int, stones: tuple[int, ...], width: int, height: int, seed: float) -> Query:
     """Return what is to be asked of the engine.
 
     Args:
@@ -146,19 +140,22 @@ def question(step: int, number: int, stones: tuple[int, ...], width: int, height
         width, height: of the board.
         seed: chooses the openings that step 1 looks at.
     """
-    match step:
-        case 1:
-            return Offer(openings(width, height, Random(seed), OFFERS)).ask()
-        case 2:
-            return Ask("swap2", Swap(), (), 0, opening=stones, max_nodes=CHOICE_NODES)
-        case 3:
-            return _ask(Fourth(), stones)
-        case 4:
-            return _ask(Swap(min(number, MOST_FIFTHS)), stones)
-        case 5:
-            return _ask(Fifths(min(number, MOST_FIFTHS)), stones)
-        case _:
-            return _ask(Choose(stones[4:]), stones[:4])
+    if step == 2:
+        return Query("swap2", SwapFormat(), width, height, (), 0, opening=stones, max_nodes=CHOICE_NODES)
+    max_nodes, number = CHOICE_NODES, min(number, MAX_FIFTHS)
+    wanted: AnswerFormat
+    if step == 1:
+        triples = openings(width, height, Random(seed), OFFERS)
+        wanted, stones, max_nodes = OfferFormat(triples), triples[0], LOOK_NODES
+    elif step == 3:
+        wanted = FourthFormat()
+    elif step in (4, 5):
+        wanted = SwapFormat(number) if step == 4 else FifthsFormat(number)
+    else:
+        wanted, stones = ChooseFormat(stones[4:]), stones[:4]
+    return Query(
+        "nbest", wanted, width, height, _coloured(stones), len(stones) % 2, n=EVERY, max_nodes=max_nodes
+    )
 
 
 def openings(width: int, height: int, generator: Random, count: int) -> tuple[tuple[int, int, int], ...]:
@@ -174,19 +171,19 @@ def openings(width: int, height: int, generator: Random, count: int) -> tuple[tu
     return tuple(found)
 
 
-def fifth_moves(job: Job, result: SearchResult | None, count: int) -> list[int]:
+def fifth_moves(query: Query, result: SearchResult | None, count: int) -> list[int]:
     """Return the best moves, best first, no two of them the same by a symmetry that keeps the stones.
 
     There may be fewer than `count` where the board has no more.
     """
-    taken = {point for point, _ in job.stones}
+    taken = {point for point, _ in query.stones}
     known = [move.point for move in result.candidates] if result is not None else []
-    x, y = job.width // 2, job.height // 2
+    x, y = query.width // 2, query.height // 2
     others = sorted(
-        set(range(job.width * job.height)) - taken - set(known),
-        key=lambda p: max(abs(p % job.width - x), abs(p // job.width - y)),
+        set(range(query.width * query.height)) - taken - set(known),
+        key=lambda p: max(abs(p % query.width - x), abs(p // query.width - y)),
     )
-    kept = [s for s in symmetries(job.width, job.height) if _keeps(s, job)]
+    kept = [s for s in symmetries(query.width, query.height) if _keeps(s, query)]
     chosen: list[int] = []
     seen: set[int] = set()
     for point in (*known, *others):
@@ -194,26 +191,24 @@ def fifth_moves(job: Job, result: SearchResult | None, count: int) -> list[int]:
             break
         if point not in seen and point not in taken:
             chosen.append(point)
-            seen.update(transform_point(point, job.width, job.height, s) for s in kept)
+            seen.update(transform_point(point, query.width, query.height, s) for s in kept)
     return chosen
 
 
-def even_number(job: Job, result: SearchResult | None) -> int:
+def even_number(query: Query, result: SearchResult | None) -> int:
     """Return how many fifth moves make an even game: the value of the last one is nearest to 0."""
     values = {move.point: move.q for move in result.candidates if move.visits} if result is not None else {}
-    gaps = [abs(values.get(point, -1.0)) for point in fifth_moves(job, result, MOST_FIFTHS) if values]
+    gaps = [abs(values.get(point, -1.0)) for point in fifth_moves(query, result, MAX_FIFTHS) if values]
     return 1 + min(range(len(gaps)), key=gaps.__getitem__) if gaps else 1
 
 
-def _keeps(symmetry: int, job: Job) -> bool:
-    moved = {(transform_point(p, job.width, job.height, symmetry), colour) for p, colour in job.stones}
-    return moved == set(job.stones)
+def _keeps(symmetry: int, query: Query) -> bool:
+    moved = {(transform_point(p, query.width, query.height, symmetry), colour) for p, colour in query.stones}
+    return moved == set(query.stones)
 
 
-def _ask(form: Offer | Swap | Fourth | Fifths | Choose, stones: Sequence[int], **more: float | int) -> Ask:
-    coloured = tuple((point, i % 2) for i, point in enumerate(stones))
-    ask = Ask("nbest", form, coloured, len(stones) % 2, n=EVERY, max_nodes=CHOICE_NODES)
-    return replace(ask, **more)  # type: ignore[arg-type]
+def _coloured(stones: Sequence[int]) -> Stones:
+    return tuple((point, i % 2) for i, point in enumerate(stones))
 
 
 def _moves(word: str, points: Iterable[tuple[int | None, int]], names: Notation) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Loop, search thread and session together, around an engine that only waits."""
+"""Loop, search thread and conversation together, around an engine that only waits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from protocol.loop import Loop
-from protocol.searcher import Searcher
-from protocol.session import Session
-from protocol.streams import Ended, Line, Writer
+from protocol.conversation import Conversation
+from protocol.dialects.yixin import ShowForbid
+from protocol.io import Ended, Line, Writer
+from protocol.worker import EventLoop, SearchWorker
 from tests.unit.protocol_fakes import FakeEngine
 
 
@@ -26,10 +26,10 @@ class Program:
         self.events: queue.SimpleQueue[object] = queue.SimpleQueue()
         self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.logged: list[str] = []
-        searcher = Searcher(engine, self.events.put, self.logged.append)  # type: ignore[arg-type]
-        session = Session(searcher, self.lines.put, self.logged.append)
+        worker = SearchWorker(engine, self.events.put, self.logged.append)  # type: ignore[arg-type]
+        conversation = Conversation(worker, self.lines.put, self.logged.append)
         now_s = time.monotonic()
-        loop = Loop(self.events, session, searcher, self.logged.append,
+        loop = EventLoop(self.events, conversation, worker, self.logged.append,
                     process_started_s=now_s - process_age_s, ready_s=now_s)
         self.thread = threading.Thread(target=loop.run, daemon=True)
         self.thread.start()
@@ -199,7 +199,7 @@ def test_a_failing_command_is_one_error(engine: FakeEngine, monkeypatch: pytest.
     def fail(*_: Any) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Session, "_show_forbidden", fail)
+    monkeypatch.setattr(ShowForbid, "carry_out", fail)
     program = Program(engine)
     program.feed("START 15\nYXSHOWFORBID\nABOUT")
     assert program.read() == "OK" and program.read().startswith("ERROR internal failure")
@@ -227,13 +227,13 @@ def test_a_watch_that_fails_again_and_again_neither_spins_nor_stops_the_rest(
     def fail(*_: Any) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Session, "watch", fail)
+    monkeypatch.setattr(Conversation, "watch", fail)
     events = Events(20, Line(b"START 15", 0.0, False), Line(b"ABOUT", 0.0, False), Ended(1e9))
     sent: list[str] = []
     logged: list[str] = []
-    searcher = Searcher(engine, sent.append, logged.append)  # type: ignore[arg-type]
-    session = Session(searcher, sent.append, logged.append)
-    loop = Loop(events, session, searcher, logged.append, process_started_s=0.0, ready_s=0.0)  # type: ignore[arg-type]
+    worker = SearchWorker(engine, sent.append, logged.append)  # type: ignore[arg-type]
+    conversation = Conversation(worker, sent.append, logged.append)
+    loop = EventLoop(events, conversation, worker, logged.append, process_started_s=0.0, ready_s=0.0)  # type: ignore[arg-type]
     loop.run()
     assert sent[0] == "OK" and sent[1].startswith("name=")
     assert len(events.waits) == 23 and min(events.waits) > 0 and max(events.waits) <= 1.0

@@ -3,20 +3,9 @@
 import pytest
 
 from engine import Rule
-from protocol import replies
-from protocol.commands import Stone
-from protocol.notation import Notation
-from protocol.position import BoardFault, from_board
-from tests.unit.protocol_fakes import Talk, move, result
-
-H8 = 7 * 15 + 7
-
-
-def started(size: str = "15") -> Talk:
-    talk = Talk()
-    assert talk.say(f"START {size}") == ["OK"]
-    return talk
-
+from protocol.format import Notation, message
+from protocol.position import BoardError, Stone, position_from
+from tests.unit.protocol_fakes import H8, Talk, move, result, started
 
 # --- starting -----------------------------------------------------------------------------------------------
 
@@ -39,8 +28,8 @@ def test_rectangles() -> None:
     talk = Talk()
     assert talk.say("RECTSTART 30,20")[0].startswith("ERROR")
     assert talk.say("RECTSTART 20,10") == ["OK"]
-    assert talk.say("TURN 19,9") == [] and talk.job.stones == ((9 * 20 + 19, 0),)
-    assert (talk.job.width, talk.job.height) == (20, 10)
+    assert talk.say("TURN 19,9") == [] and talk.query.stones == ((9 * 20 + 19, 0),)
+    assert (talk.query.width, talk.query.height) == (20, 10)
 
 
 @pytest.mark.parametrize("line", ["BEGIN", "TURN 7,7", "BOARD\n7,7,2\nDONE", "TAKEBACK 7,7", "RESTART",
@@ -48,7 +37,7 @@ def test_rectangles() -> None:
 def test_one_error_before_start(line: str) -> None:
     talk = Talk()
     (answer,) = talk.say(line)
-    assert answer.startswith("ERROR ") and "before START" in answer and talk.thinker.jobs == []
+    assert answer.startswith("ERROR ") and "before START" in answer and talk.worker.queries == []
 
 
 def test_a_refused_start_keeps_the_game() -> None:
@@ -64,17 +53,17 @@ def test_a_refused_start_keeps_the_game() -> None:
 
 def test_a_short_game() -> None:
     talk = started()
-    assert talk.say("BEGIN") == [] and talk.job.stones == () and talk.job.to_move == 0
+    assert talk.say("BEGIN") == [] and talk.query.stones == () and talk.query.to_move == 0
     assert talk.answer(H8) == ["7,7"]
     assert talk.say("TURN 8,7") == []
-    assert talk.job.stones == ((H8, 0), (H8 + 1, 1)) and talk.job.to_move == 0
+    assert talk.query.stones == ((H8, 0), (H8 + 1, 1)) and talk.query.to_move == 0
     assert talk.answer(H8 + 2) == ["9,7"]
 
 
 def test_turn_first_makes_the_opponent_black() -> None:
     talk = started()
     talk.say("TURN 0,0")
-    assert talk.job.stones == ((0, 0),) and talk.job.to_move == 1
+    assert talk.query.stones == ((0, 0),) and talk.query.to_move == 1
 
 
 @pytest.mark.parametrize("turn", ["TURN 7,7", "TURN 15,0", "TURN -1,3", "TURN 3", "TURN a,b", "TURN"])
@@ -83,9 +72,9 @@ def test_a_bad_turn_is_one_error_and_changes_nothing(turn: str) -> None:
     talk.say("BEGIN")
     talk.answer(H8)
     (answer,) = talk.say(turn)
-    assert answer.startswith("ERROR ") and not talk.session.thinking
+    assert answer.startswith("ERROR ") and not talk.conversation.thinking
     talk.say("TURN 8,8")
-    assert talk.job.stones == ((H8, 0), (8 * 15 + 8, 1))
+    assert talk.query.stones == ((H8, 0), (8 * 15 + 8, 1))
 
 
 def test_the_summary_is_two_short_messages_before_the_move() -> None:
@@ -131,7 +120,7 @@ def test_takeback_of_two_then_turn() -> None:
     talk.answer(1)
     assert talk.say("TAKEBACK 1,0\nTAKEBACK 8,7") == ["OK", "OK"]
     talk.say("TURN 9,9")
-    assert talk.job.stones == ((H8, 0), (0, 1), (9 * 15 + 9, 0)) and talk.job.to_move == 1
+    assert talk.query.stones == ((H8, 0), (0, 1), (9 * 15 + 9, 0)) and talk.query.to_move == 1
 
 
 def test_takeback_of_an_empty_cell_is_an_error_and_does_not_disturb() -> None:
@@ -148,14 +137,14 @@ def test_restart_forgets_the_game_and_the_tree() -> None:
     talk.answer(0)
     assert talk.say("RESTART") == ["OK"]
     talk.say("BEGIN")
-    assert talk.job.stones == () and talk.job.clear_tree and talk.job.new_game
+    assert talk.query.stones == () and talk.query.clear_tree and talk.query.new_game
 
 
 # --- BOARD --------------------------------------------------------------------------------------------------
 
 
 def colours(*lines: tuple[int, int, int | None], fault: str | None = None) -> tuple[str, int]:
-    position = from_board(Notation(15, 15), [Stone(a, b, owner) for a, b, owner in lines], fault)
+    position = position_from(Notation(15, 15), [Stone(a, b, owner) for a, b, owner in lines], fault)
     return "".join("bw-o"[colour] for _, colour in position.stones), position.to_move
 
 
@@ -180,7 +169,7 @@ def test_a_fault_is_survived_while_the_rest_is_a_possible_game() -> None:
     assert colours((7, 7, 2), (7, 7, 2)) == ("b", 1)
     assert colours((7, 7, 2), (8, 8, None), fault="x") == ("bo", 1)
     for lines in (((7, 7, 1), (99, 0, 2)), ((7, 7, 1), (7, 7, 2))):
-        with pytest.raises(BoardFault):
+        with pytest.raises(BoardError):
             colours(*lines)
 
 
@@ -191,17 +180,17 @@ def test_a_refused_board_is_one_error_and_keeps_the_position() -> None:
     (answer,) = talk.say("BOARD\n3,3,1\n40,40,2\nDONE")
     assert answer == "ERROR 40,40 is off the board"
     talk.say("TURN 8,8")
-    assert talk.job.stones == ((H8, 0), (0, 1), (8 * 15 + 8, 0))
+    assert talk.query.stones == ((H8, 0), (0, 1), (8 * 15 + 8, 0))
 
 
 def test_board_replaces_what_was_there_and_yxboard_is_silent() -> None:
     talk = started()
     talk.say("TURN 7,7")
     talk.answer(0)
-    assert talk.say("YXBOARD\n3,3,2\nDONE") == [] and not talk.session.thinking
+    assert talk.say("YXBOARD\n3,3,2\nDONE") == [] and not talk.conversation.thinking
     assert talk.say("YXBOARD\n3,3,1\nfoo\nDONE") == []
     talk.say("YXNBEST 2")
-    assert talk.job.stones == ((3 * 15 + 3, 0),) and talk.job.n == 2
+    assert talk.query.stones == ((3 * 15 + 3, 0),) and talk.query.n == 2
     lines = talk.answer(5, result(5, candidates=(move(5, 60), move(6, 30, "loss"), move(8, 1))))
     assert [line[-5:] for line in lines[:3]] == ["pv f1", "pv g1", "s 200"]
     assert lines[-1] == "5,0" and len(lines) == 5
@@ -221,15 +210,15 @@ def test_won_positions_are_still_answered() -> None:
 def test_swap2_phases() -> None:
     talk = started()
     talk.say("SWAP2BOARD\nDONE")
-    assert talk.job.kind == "swap2" and talk.answer((0, 16, 32)) == ["0,0 1,1 2,2"]
+    assert talk.query.kind == "swap2" and talk.answer((0, 16, 32)) == ["0,0 1,1 2,2"]
     talk.say("SWAP2BOARD\n0,0\n1,1\n2,2\nDONE")
-    assert talk.job.opening == (0, 16, 32) and talk.answer("SWAP") == ["SWAP"]
+    assert talk.query.opening == (0, 16, 32) and talk.answer("SWAP") == ["SWAP"]
     talk.say("SWAP2BOARD\n0,0\n1,1\n2,2\nDONE")
     assert talk.answer((4, 5)) == ["4,0 5,0"]
     talk.say("SWAP2BOARD\n0,0\n1,1\n2,2\n3,3\n4,4\nDONE")
     assert talk.answer((7,)) == ["7,0"]
     talk.say("BOARD\n0,0,2\n1,1,1\n2,2,2\nDONE")
-    assert talk.job.kind == "move" and talk.job.to_move == 1 and len(talk.job.stones) == 3
+    assert talk.query.kind == "move" and talk.query.to_move == 1 and len(talk.query.stones) == 3
 
 
 @pytest.mark.parametrize("stones", ["1,1", "1,1\n2,2", "1,1\n1,1\n2,2", "1,1\n2,2\n99,2",
@@ -237,7 +226,7 @@ def test_swap2_phases() -> None:
 def test_bad_swap2_boards_are_one_error(stones: str) -> None:
     talk = started()
     (answer,) = talk.say(f"SWAP2BOARD\n{stones}\nDONE")
-    assert answer.startswith("ERROR ") and not talk.session.thinking
+    assert answer.startswith("ERROR ") and not talk.conversation.thinking
 
 
 @pytest.mark.parametrize("points", [(0, 1), "SWAP", (0, 0, 1), None])
@@ -257,7 +246,7 @@ def test_yixin_is_found_out_and_means_other_rules_and_coordinates() -> None:
     ]
     assert talk.say("START 20 10") == ["OK"]
     talk.say("INFO rule 2\nturn 9,19")  # row, column
-    assert talk.job.rule is Rule.RENJU and talk.job.stones == ((9 * 20 + 19, 0),)
+    assert talk.query.rule is Rule.RENJU and talk.query.stones == ((9 * 20 + 19, 0),)
     assert talk.answer(5) == ["0,5"]
     assert talk.say("yxnosuchthing") == []
 
@@ -267,11 +256,11 @@ def test_gomocup_rule_2_is_continuous_and_buries_fives() -> None:
     talk.say("INFO rule 2")
     row = "".join(f"{x},0,2\n{x},5,1\n" for x in range(4))
     talk.say(f"BOARD\n{row}DONE")  # four each, the receiver is black and on row 5
-    assert talk.job.rule is Rule.FREESTYLE
+    assert talk.query.rule is Rule.FREESTYLE
     assert talk.answer(5 * 15 + 4) == ["4,5"]
     talk.say("TURN 9,9")
-    dead = {point for point, colour in talk.job.stones if colour == 3}
-    assert dead == {5 * 15 + x for x in range(5)} and talk.job.to_move == 0
+    dead = {point for point, colour in talk.query.stones if colour == 3}
+    assert dead == {5 * 15 + x for x in range(5)} and talk.query.to_move == 0
 
 
 def test_yixin_reads_row_and_column_from_the_next_start_on() -> None:
@@ -281,19 +270,19 @@ def test_yixin_reads_row_and_column_from_the_next_start_on() -> None:
     talk.say("yxshowinfo")
     assert talk.say("TURN 3,7") == ["ERROR 3,7 is taken"]
     talk.say("START 15\nTURN 3,7")
-    assert talk.job.stones == ((3 * 15 + 7, 0),)
+    assert talk.query.stones == ((3 * 15 + 7, 0),)
 
 
 def test_start_between_moves_is_no_new_game() -> None:
     talk = Talk()
     talk.say("yxshowinfo\nSTART 15 15\nboard\n7,7,2\ndone")
-    assert talk.job.new_game
+    assert talk.query.new_game
     talk.answer(0)
     talk.say("START 15 15\nboard\n7,7,2\n0,0,1\n8,8,2\ndone")
-    assert not talk.job.new_game and not talk.job.clear_tree
+    assert not talk.query.new_game and not talk.query.clear_tree
     talk.answer(1)
     talk.say("START 15 15\nboard\n5,5,2\ndone")
-    assert talk.job.new_game and not talk.job.clear_tree
+    assert talk.query.new_game and not talk.query.clear_tree
 
 
 def test_hash_clear_waits_for_the_search_and_is_silent() -> None:
@@ -302,7 +291,7 @@ def test_hash_clear_waits_for_the_search_and_is_silent() -> None:
     assert talk.say("yxhashclear") == []
     talk.answer(0)
     talk.say("TURN 7,7")
-    assert talk.job.clear_tree
+    assert talk.query.clear_tree
 
 
 def test_show_forbid() -> None:
@@ -315,19 +304,19 @@ def test_show_forbid() -> None:
 def test_realtime_marks_only_when_asked() -> None:
     talk = started()
     talk.say("BEGIN")
-    assert not talk.job.wants_info
+    assert not talk.query.wants_info
     talk.say("START 15\nINFO show_detail 1\nBEGIN")
-    assert talk.job.wants_info
-    from protocol.job import Progress
+    assert talk.query.wants_info
+    from protocol.query import Progress
 
     searched = result(5, candidates=(move(5, 60), move(6, 30, "loss"), move(8, 0)))
-    talk.session.progress(Progress(talk.job.token, searched))
+    talk.conversation.progress(Progress(talk.query.token, searched))
     assert talk.take() == [
         "MESSAGE REALTIME REFRESH", "MESSAGE REALTIME POS 5,0", "MESSAGE REALTIME LOSE 6,0",
         "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV f1 g1",
     ]
-    talk.session.progress(Progress(talk.job.token, searched))
-    talk.session.progress(Progress(talk.job.token - 1, searched))
+    talk.conversation.progress(Progress(talk.query.token, searched))
+    talk.conversation.progress(Progress(talk.query.token - 1, searched))
     assert talk.take() == []
 
 
@@ -335,11 +324,11 @@ def test_pondering_is_silent_and_ends_with_the_next_command() -> None:
     talk = started()
     talk.say("INFO pondering 1\nBEGIN")
     talk.answer(0)
-    ponder = talk.job
+    ponder = talk.query
     assert ponder.kind == "ponder" and ponder.to_move == 1 and ponder.stones == ((0, 0),)
-    assert talk.answer(5) == [] and not talk.session.thinking
-    before = talk.thinker.cancelled
-    assert talk.say("TAKEBACK 0,0") == ["OK"] and talk.thinker.cancelled == before + 1
+    assert talk.answer(5) == [] and not talk.conversation.thinking
+    before = talk.worker.cancelled
+    assert talk.say("TAKEBACK 0,0") == ["OK"] and talk.worker.cancelled == before + 1
 
 
 # --- the end of input ---------------------------------------------------------------------------------------
@@ -348,36 +337,36 @@ def test_pondering_is_silent_and_ends_with_the_next_command() -> None:
 def test_a_script_is_answered_at_once_to_its_end() -> None:
     talk = started()
     talk.say("INFO timeout_turn 60000\nBEGIN\nTURN 7,7")
-    talk.session.answer_at_once()
+    talk.conversation.answer_at_once()
     for n, answer in enumerate(["0,0", "1,0"]):
-        again_s = talk.session.watch()
-        assert talk.thinker.hurried == n and again_s <= talk.thinker.now + 0.1
-        talk.thinker.now = again_s
-        talk.session.watch()
-        assert talk.thinker.hurried == n + 1 and talk.answer(n) == [answer]
-    assert not talk.session.thinking
+        again_s = talk.conversation.watch()
+        assert talk.worker.hurried == n and again_s <= talk.worker.now + 0.1
+        talk.worker.now = again_s
+        talk.conversation.watch()
+        assert talk.worker.hurried == n + 1 and talk.answer(n) == [answer]
+    assert not talk.conversation.thinking
 
 
 def test_abandon_drops_the_answer() -> None:
     talk = started()
     talk.say("BEGIN")
-    talk.session.abandon()
-    assert not talk.session.thinking and talk.answer(0) == []
+    talk.conversation.drop_queries()
+    assert not talk.conversation.thinking and talk.answer(0) == []
 
 
 # --- replies ------------------------------------------------------------------------------------------------
 
 
 def test_no_line_is_empty_long_or_foreign() -> None:
-    assert replies.message("  ") is None
-    assert len(replies.message("x" * 1000) or "") < 250
+    assert message("  ") is None
+    assert len(message("x" * 1000) or "") < 250
     talk = Talk()
     (answer,) = talk.say("\x01" * 3000 + "é")
     assert answer.startswith("UNKNOWN ") and len(answer) < 250 and answer.isascii() and answer.isprintable()
 
 
 def test_about_is_one_line_of_quoted_pairs() -> None:
-    fields = dict(pair.split("=") for pair in replies.about().split(", "))
+    fields = dict(pair.split("=") for pair in Talk().say("ABOUT")[0].split(", "))
     assert fields["name"] == '"Tengen"' and all(v[0] == v[-1] == '"' for v in fields.values())
 
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from protocol import streams
-from protocol.streams import Reader
+from protocol import io
+from protocol.io import Reader
 
 SHORT_S, LONG_S = 0.01, 0.5
 
@@ -23,9 +23,9 @@ def ends(monkeypatch) -> list[float]:
         found.append(time.monotonic())
         raise SystemExit
 
-    monkeypatch.setattr(streams.os, "_exit", end)
+    monkeypatch.setattr(io.os, "_exit", end)
     for name, seconds in (("LOADING_S", SHORT_S), ("EXIT_GRACE_S", SHORT_S), ("SCRIPT_GRACE_S", LONG_S)):
-        monkeypatch.setattr(streams, name, seconds)
+        monkeypatch.setattr(io, name, seconds)
     return found
 
 

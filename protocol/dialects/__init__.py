@@ -1,0 +1,1 @@
+"""What managers say and expect, a file each: commands as values, their parsing, how answers are written."""
