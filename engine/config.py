@@ -47,7 +47,8 @@ class EngineConfig:
     net: str = "default"
     """Path of an .onnx file, a name in `engine/nets`, "default", "uniform" (no net), "hashed" (for tests)."""
     lines: str | None = None
-    """Loops that line nets run on: "plain", "avx2", "avxvnni", "avx512"; None: the fastest there is."""
+    """Loops that line nets run on: "plain", "avx2", "avxvnni", "avx512", "neon",
+    "neon-dot"; None: the fastest there is."""
     seed: int | None = None
     """Seed of everything random; None draws one from the system, so that games differ."""
     threads: int = 1

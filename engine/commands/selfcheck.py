@@ -174,14 +174,17 @@ def speed(config: EngineConfig) -> str:
     return f"{text}; {_eight_bit()}"
 
 
-_VECTORS = {"avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512"}
+_VECTORS = {
+    "avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512", "neon": "NEON",
+    "neon-dot": "NEON with dot product",
+}  # fmt: skip
 """Paths of line nets that run on vectors, as people know them."""
 
 
 def _vectors(net: LineNet) -> str:
     """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
     if net.path == "plain":
-        return "the net runs without AVX2, fifteen times slower than with it"
+        return "the net runs without vectors (AVX2 or NEON), fifteen times slower than with them"
     return f"the net runs on {_VECTORS[net.path]}, in {net.bits} bits"
 
 

@@ -6,7 +6,7 @@ codebook; four entries make the first layer. What follows is a short trunk of 3x
 two heads. Weights are checked and packed here; `lines/net.h` computes, `tests.reference.lines` is the naive twin and
 says what.
 
-The loops of the forward pass are there for plain C, AVX2 and AVX-512: a net takes one of these paths when it is built.
+The loops of the forward pass are there for plain C, AVX2, AVX-512 and NEON: a net takes one of these paths when it is built.
 
 Shape letters: C channels, N blocks, P policy channels, V value channels, D hidden values, B batch, H W board.
 """
@@ -37,7 +37,7 @@ cdef extern from "lines/net.h" nogil:
 cdef enum:
     MIN_BOARD = 5
 
-PATHS = ("plain", "avx2", "avxvnni", "avx512")
+PATHS = ("plain", "avx2", "avxvnni", "avx512", "neon", "neon-dot")
 """Names of the paths, the slowest first."""
 
 # Sizes that a net may have: least, most, and what they are multiples of. 16-bit products add up to 96 inputs; the
@@ -169,8 +169,8 @@ cdef class LineNet:
             pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is judged
             with it.
         pooled: the block with global pooling, or -1.
-        path: one of `paths()`; None: the fastest that suits processor and net. "avxvnni" and "avx512" give the same
-            bits as "avx2", sooner where the net is one in 8 bits; "avx512" takes no others, and only if C and P + V are
+        path: one of `paths()`; None: the fastest that suits processor and net. All but "plain" give the
+            same bits; "avxvnni", "avx512" and "neon-dot" do sooner where the net is one in 8 bits; "avx512" takes no others, and only if C and P + V are
             multiples of 16.
         exact: take the pointwise products in float32 on every path. Else they are taken in 8 bits on vectors if the
             weights have such, which is the fastest; without them in 16 bits (weights rounded output by output,

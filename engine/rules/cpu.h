@@ -1,4 +1,4 @@
-/* AVX2, AVX2 with VNNI, and AVX-512 with VNNI, for kernels that ask for them at run time: the intrinsics, attributes for
+/* AVX2, AVX2 with VNNI, AVX-512 with VNNI, and NEON, for kernels that ask for them at run time: the intrinsics, attributes for
 functions that use them, and whether the processor has them. */
 #ifndef TENGEN_CPU_H
 #define TENGEN_CPU_H
@@ -30,9 +30,37 @@ functions that use them, and whether the processor has them. */
 #define TENGEN_FAST __declspec(noinline)
 #define TENGEN_INNER static __forceinline
 #define TENGEN_PREFETCH(p) _mm_prefetch((const char*)(p), _MM_HINT_T0)
+#elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)     /* NEON is always there */
+#define TENGEN_AVX2 0
+#define TENGEN_NEON 1
+#include <arm_neon.h>
+#define TENGEN_FAST __attribute__((noinline))
+#define TENGEN_INNER __attribute__((always_inline)) static inline
+#define TENGEN_PREFETCH(p) __builtin_prefetch(p)
+#if defined(__APPLE__)          /* every one of its processors has it */
+#define TENGEN_NEON_DOT 1
+#define TENGEN_DOT __attribute__((target("dotprod"), noinline))
+#define TENGEN_DOT_INNER __attribute__((target("dotprod"), always_inline)) static inline
+#elif defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 16 : __GNUC__ >= 8)
+#define TENGEN_NEON_DOT 1
+#include <sys/auxv.h>
+#if defined(__clang__)
+#define TENGEN_DOT_PARTS "dotprod"
+#else
+#define TENGEN_DOT_PARTS "arch=armv8.2-a+dotprod"
+#endif
+#define TENGEN_DOT __attribute__((target(TENGEN_DOT_PARTS), noinline))
+#define TENGEN_DOT_INNER __attribute__((target(TENGEN_DOT_PARTS), always_inline)) static inline
+#endif
 #else
 #define TENGEN_AVX2 0
 #define TENGEN_PREFETCH(p) ((void)(p))
+#endif
+#if !defined(TENGEN_NEON)
+#define TENGEN_NEON 0
+#endif
+#if !defined(TENGEN_NEON_DOT)
+#define TENGEN_NEON_DOT 0
 #endif
 #if !defined(TENGEN_AVX512)     /* elsewhere AVX2 does */
 #define TENGEN_AVX512 0
@@ -69,6 +97,16 @@ static int tengen_have_vnni(void)
     return tengen_have_vectors() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 #else
     return 0;
+#endif
+}
+
+/* 1 if this processor has the dot product of ARMv8.2. */
+static int tengen_have_dot_product(void)
+{
+#if TENGEN_NEON_DOT && defined(__linux__)
+    return (getauxval(AT_HWCAP) >> 20 & 1) != 0;    /* HWCAP_ASIMDDP */
+#else
+    return TENGEN_NEON_DOT;
 #endif
 }
 

@@ -38,7 +38,7 @@ def test_a_small_line_net_is_read(tmp_path: Path) -> None:
     check_evaluator(net, quick=True)
 
 
-@pytest.mark.parametrize("path", ["plain", "avx2", "avxvnni", "avx512"])
+@pytest.mark.parametrize("path", ["plain", "avx2", "avxvnni", "avx512", "neon", "neon-dot"])
 def test_the_path_is_taken_or_refused(tmp_path: Path, path: str) -> None:
     file = write_line_net(tmp_path / "small.onnx", line_weights())
     if path in paths() and path != "avx512":

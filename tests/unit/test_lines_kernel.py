@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from tests.reference.lines import IDS, judge_lines, window
 
 Array = npt.NDArray[Any]
 SIZES = [(5, 5), (22, 22), (9, 13), (13, 9), (15, 15), (16, 17), (22, 5), (8, 19)]
+VECTOR_PATHS = ["neon", "neon-dot"] if "neon" in paths() else ["avx2", "avxvnni", "avx512"]
+"""Paths on vectors of this kind of processor; the first has all loops."""
 WAYS: dict[str, dict[str, Any]] = {
-    "rounded": {"path": "avx2"},
-    "exact": {"path": "avx2", "exact": True},
+    "rounded": {"path": VECTOR_PATHS[0]},
+    "exact": {"path": VECTOR_PATHS[0], "exact": True},
     "plain": {"path": "plain"},
 }
 
@@ -136,7 +139,7 @@ def with_bytes(weights: dict[str, Array]) -> dict[str, Array]:
     return out
 
 
-@pytest.mark.parametrize("path", ["avx2", "avxvnni", "avx512"])
+@pytest.mark.parametrize("path", VECTOR_PATHS)
 @pytest.mark.parametrize(
     ("channels", "blocks", "pooled"),
     [(16, 2, 0), (32, 3, 1), (40, 1, -1), (48, 2, 1), (64, 4, 2), (96, 1, 0)],
@@ -248,7 +251,7 @@ def test_a_window_needs_five_stones() -> None:
         assert np.array_equal(*both) == (stones < 5), stones
 
 
-@pytest.mark.parametrize("path", ["avxvnni", "avx512"])
+@pytest.mark.parametrize("path", VECTOR_PATHS[1:])
 @pytest.mark.parametrize(("margin", "closed"), [(0, False), (3, False), (2, True)])
 @pytest.mark.parametrize(
     ("channels", "policy", "value", "top"),
@@ -266,7 +269,7 @@ def test_faster_paths_give_the_same_bits(
 ) -> None:
     weights = with_bytes(random_weights(channels, channels, 2, policy, value, 24, top))
     narrow, wide = (
-        build(weights, 1, path=either, margin=margin, closed=closed) for either in ("avx2", path)
+        build(weights, 1, path=either, margin=margin, closed=closed) for either in (VECTOR_PATHS[0], path)
     )
     for seed, (width, height) in enumerate(SIZES):
         for planes in (random_planes(seed, width, height), sparse_planes(seed, width, height)):
@@ -274,7 +277,21 @@ def test_faster_paths_give_the_same_bits(
                 np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.parametrize("path", ["avx2", "avxvnni", "avx512"])
+RECORDED = "0ab2e5701c81de54"
+
+
+def test_vectors_of_every_processor_give_the_recorded_bits() -> None:
+    digest = hashlib.sha256()
+    weights = random_weights(5, 64, 3, 16, 16, 32, 8000)
+    for chosen in (weights, with_bytes(weights)):
+        for exact in (False, True):
+            net = build(chosen, 1, path=VECTOR_PATHS[0], margin=3, closed=True, exact=exact)
+            for seed, (width, height) in enumerate(SIZES):
+                digest.update(evaluate(net, sparse_planes(seed, width, height)[None])[0].tobytes())
+    assert digest.hexdigest()[:16] == RECORDED
+
+
+@pytest.mark.parametrize("path", VECTOR_PATHS)
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str, closed: bool) -> None:
     weights = with_bytes(random_weights(7, 64, 4, 16, 16, 32))

@@ -92,8 +92,8 @@ def test_the_paths_are_chosen_as_told(weights: dict[str, Array]) -> None:
     whole = with_bytes(weights)
     for path in has[:2]:
         net = LineNet(weights, 1, path=path)
-        assert (net.path, net.bits) == (path, 16 if path == "avx2" else 32)
-        assert LineNet(whole, 1, path=path).bits == (8 if path == "avx2" else 32)
+        assert (net.path, net.bits) == (path, 32 if path == "plain" else 16)
+        assert LineNet(whole, 1, path=path).bits == (32 if path == "plain" else 8)
         assert LineNet(whole, 1, path=path, exact=True).bits == 32
     best = LineNet(whole, 1)
     assert (best.path, best.bits) == (has[-1], 8 if len(has) > 1 else 32)

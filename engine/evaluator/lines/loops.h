@@ -1,6 +1,6 @@
 /* The loops that are written once for each path through the processor, as a table of functions.
 
-A path is plain C, AVX2, AVX2 with VNNI, or AVX-512 with VNNI. A net takes one when it is built and keeps it: nothing
+A path is plain C, AVX2, AVX2 with VNNI, AVX-512 with VNNI, NEON, or NEON with dot product. A net takes one when it is built and keeps it: nothing
 asks for the processor afterwards. Plain C rounds otherwise than the vectors do, which all give the same bits. */
 #ifndef TENGEN_LINES_LOOPS_H
 #define TENGEN_LINES_LOOPS_H
@@ -45,6 +45,19 @@ struct lines_loops {
                           const float* step, float* out, int n_out, int residual);
 };
 
+enum { LINES_AHEAD = 10 };      /* cells between the prefetch and the use of a codebook entry (tuned: on Zen 4) */
+
+static inline void lines_prefetch(const tengen_lines* net, int cell, int channels)
+{
+    int c;
+    for (c = 0; c < channels * 2; c += 64) {
+        TENGEN_PREFETCH((const char*)lines_entry(net, 0, cell, channels) + c);
+        TENGEN_PREFETCH((const char*)lines_entry(net, 1, cell, channels) + c);
+        TENGEN_PREFETCH((const char*)lines_entry(net, 2, cell, channels) + c);
+        TENGEN_PREFETCH((const char*)lines_entry(net, 3, cell, channels) + c);
+    }
+}
+
 #include "plain.h"
 #if TENGEN_AVX2
 #include "avx2.h"
@@ -55,8 +68,13 @@ struct lines_loops {
 #if TENGEN_AVX512
 #include "avx512.h"
 #endif
+#if TENGEN_NEON
+#include "neon.h"
+#endif
 
-enum { LINES_PLAIN, LINES_AVX2, LINES_AVXVNNI, LINES_AVX512, LINES_PATHS };
+enum {
+    LINES_PLAIN, LINES_AVX2, LINES_AVXVNNI, LINES_AVX512, LINES_NEON, LINES_NEON_DOT, LINES_PATHS
+};
 
 /* Return the loops of a path, or NULL: this processor, or this build, has none. */
 static const lines_loops* lines_loops_of(int path)
@@ -74,6 +92,14 @@ static const lines_loops* lines_loops_of(int path)
 #if TENGEN_AVX512
     if (path == LINES_AVX512 && tengen_have_wide_vectors())
         return &lines_avx512;
+#endif
+#if TENGEN_NEON
+    if (path == LINES_NEON)
+        return &lines_neon;
+#endif
+#if TENGEN_NEON_DOT
+    if (path == LINES_NEON_DOT && tengen_have_dot_product())
+        return &lines_neon_dot;
 #endif
     return NULL;
 }
