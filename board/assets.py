@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.errors import EngineError
 
 FOLDER = Path(__file__).parent / "static"
+LIBRARIES = Path(__file__).parent / "third_party"
 START = "index.html"
 _TYPES = {
     ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
@@ -29,19 +30,20 @@ class Asset:
     etag: str
 
 
-def load(folder: Path = FOLDER) -> dict[str, Asset]:
-    """Return URL path -> file; "/" is the page itself.
+def load(folder: Path = FOLDER, libraries: Path = LIBRARIES) -> dict[str, Asset]:
+    """Return URL path -> file; "/" is the page itself, "/third_party/" begins those of others.
 
     Raises:
         EngineError: the folder is missing or has no page.
     """
     found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in _TYPES:
-            content = path.read_bytes()
-            digest = hashlib.blake2b(content, digest_size=12).hexdigest()
-            name = path.relative_to(folder).as_posix()
-            found["/" + name] = Asset(content, _TYPES[path.suffix], f'"{digest}"')
+    for root, prefix in ((folder, "/"), (libraries, "/third_party/")):
+        for path in sorted(root.rglob("*")):
+            if path.suffix in _TYPES:
+                content = path.read_bytes()
+                digest = hashlib.blake2b(content, digest_size=12).hexdigest()
+                name = prefix + path.relative_to(root).as_posix()
+                found[name] = Asset(content, _TYPES[path.suffix], f'"{digest}"')
     if "/" + START not in found:
         raise EngineError(f"{folder} has no {START}: a part of the program is missing")
     found["/"] = found["/" + START]

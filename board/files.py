@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from board.answers import Refused
-from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save
+from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save, SetUp
 from board.position import game_of
 from engine.commands.charset import detector
 from engine.errors import PositionError
 from engine.games.files import read_tree
 from engine.games.psq import to_psq
 from engine.games.sgf import tree_to_sgf
-from engine.games.tree import GameTree, Node, tree_of
+from engine.games.tree import GameTree, Node, TreeBuilder, tree_of
+from engine.rules._board import EMPTY
 
 MAX_NOTES = 5
 """What a reader had to guess, as many lines as are shown."""
@@ -22,7 +23,24 @@ def opened(request: Open) -> dict[str, object]:
     Raises:
         PositionError: none of these, or a move cannot be played.
     """
-    tree = _read(request)
+    return _as_json(_read(request))
+
+
+def set_up(request: SetUp) -> dict[str, object]:
+    """Return a game that leads to a position, with passes where one side has more stones, as JSON values.
+
+    Raises:
+        PositionError: no game leads there.
+    """
+    game = request.game
+    builder = TreeBuilder(game.width, game.height, game.rule)
+    builder.set_up(request.stones)
+    if builder.board.winner == EMPTY:
+        builder.turn(request.to_move)
+    return _as_json(builder.finish(opening=builder.depth))
+
+
+def _as_json(tree: GameTree) -> dict[str, object]:
     record = tree.record
     notes = list(record.notes)
     if any(len(node.comment) > MAX_COMMENT for node in tree.nodes):

@@ -148,6 +148,16 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
+class SetUp:
+    """Which game leads to these stones, (point, colour), with this colour to move? `game` has no moves."""
+
+    id: int
+    game: Moves
+    stones: tuple[tuple[int, int], ...]
+    to_move: int
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """How is this game written as a file of this kind?"""
 
@@ -161,7 +171,7 @@ class Save:
 
 EngineRequest = Think | AnswerSwap2 | Analyse | Balance | Review | Stop
 """Requests that the engine process answers."""
-Request = EngineRequest | Position | Look | Open | Save
+Request = EngineRequest | Position | Look | Open | SetUp | Save
 
 
 class _Fields:
@@ -302,6 +312,19 @@ def _open(f: _Fields) -> Request:
     return Open(f.id, text, _rule(f), width, height, f.flag("from_bottom", False), data)
 
 
+def _setup(f: _Fields) -> Request:
+    game = _moves(f)
+    if game.moves:
+        raise f.refuse("a position is set up on an empty board")
+    points = game.width * game.height
+    stones = tuple(tuple(s) if isinstance(s, list) else () for s in f.items("stones", points))
+    if any(list(map(type, s)) != [int, int] or not 0 <= s[0] < points or s[1] not in (0, 1) for s in stones):
+        raise f.refuse("stones must be points of the board with their colours")
+    if len({point for point, _ in stones}) != len(stones):
+        raise f.refuse("two stones on one point")
+    return SetUp(f.id, game, stones, f.number("to_move", 0, 1))
+
+
 def _save(f: _Fields) -> Request:
     kind = f.take("kind")
     if kind not in ("sgf", "psq"):
@@ -335,7 +358,7 @@ _PARSERS: dict[str, Callable[[_Fields], Request]] = {
     "position": _position, "think": _think, "swap2": _swap2, "analyse": _analyse, "balance": _balance,
     "review": _review,
     "stop": lambda f: Stop(f.id), "look": lambda f: Look(f.id, f.flag("visible")), "open": _open,
-    "save": _save,
+    "setup": _setup, "save": _save,
 }  # fmt: skip
 _TYPES: dict[type, str] = {
     Think: "think", AnswerSwap2: "swap2", Analyse: "analyse", Balance: "balance", Review: "review",

@@ -22,6 +22,7 @@ from board.messages import (
     Request,
     Review,
     Save,
+    SetUp,
     Stop,
     Think,
 )
@@ -98,6 +99,8 @@ class Session:
             case Open():
                 opened = await asyncio.to_thread(files.opened, request)
                 self._say(answer("opened", request.id, **opened))
+            case SetUp():
+                self._say(answer("opened", request.id, **files.set_up(request)))
             case Save():
                 text = await asyncio.to_thread(files.saved, request)
                 self._say(answer("saved", request.id, text=text))

@@ -116,7 +116,8 @@ def page_files(root: Path = ROOT) -> list[tuple[str, str]]:
     static = root / "board" / "static"
     if not (static / "index.html").is_file():
         raise SystemExit("board/static has no index.html")
-    files = sorted(file for file in static.rglob("*") if file.is_file())
+    folders = (static, root / "board" / "third_party")
+    files = sorted(file for folder in folders for file in folder.rglob("*") if file.is_file())
     return [(str(file), file.parent.relative_to(root).as_posix()) for file in files]
 
 

@@ -33,6 +33,8 @@ def texts(version: str) -> dict[str, str | bytes]:
     for name in PACKED:
         for title, path in licence_files(name).items():
             found[f"LICENSES/{name}/{title}"] = path.read_bytes()
+    for path in sorted((ROOT / "board" / "third_party").glob("*/LICENSE*")):
+        found[f"LICENSES/{path.parent.name}/{path.name}"] = path.read_bytes()
     apache = licence_files("packaging")["LICENSE.APACHE"]  # the same text; OpenSSL comes with Python
     found["LICENSES/OpenSSL.txt"] = b"OpenSSL is under the Apache License 2.0.\n\n" + apache.read_bytes()
     return found

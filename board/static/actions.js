@@ -24,6 +24,7 @@ export class Actions {
     const { game, table } = app;
     const node = game.current;
     app.stopShow();
+    if (app.setup.active) return app.setup.point(point);
     if (game.taken.has(point)) return;
     if (game.ended) return notice(t("move.ended", { result: table.result(game) }), { key: "move" });
     const { facts } = node;
@@ -59,6 +60,7 @@ export class Actions {
     table.paused = false;
     table.turn(node);
     app.hint = null;
+    app.puzzles.moved(node);
     app.changed();
   }
 
@@ -260,11 +262,12 @@ export class Actions {
   // Escape: stops aiming; else closes the messages.
   escape() {
     const { app } = this;
+    if (app.setup.active) return app.setup.end();
     app.stopShow();
     const aiming = app.view.gestures.cancel() || app.aimed !== null;
     app.aimed = null;
     app.drawAim(null, false);
-    if (!aiming) closeNotices();
+    return aiming ? undefined : closeNotices();
   }
 
   // --- looks ------------------------------------------------------------------------------------------------

@@ -7,12 +7,16 @@ import { watchFocus } from "./focus.js";
 import { LANGUAGES, language, t } from "./i18n.js";
 import { listen } from "./keys.js";
 import { RULES } from "./names.js";
+import { Puzzles } from "./puzzles.js";
 import { drawSettings, prepareSettings } from "./settings.js";
+import { SetUp } from "./setup.js";
 import { store } from "./store.js";
 
 // Connects every control with what it does.
 export function connectControls(app) {
   const { actions } = app;
+  app.setup = new SetUp(app);
+  app.puzzles = new Puzzles(app);
   prepareDialogs();
   prepareFiles(app);
   const clicks = {
@@ -60,6 +64,7 @@ export function connectControls(app) {
 // Shows the state of the game in every control.
 export function drawControls(app) {
   const { settings, table, game } = app;
+  app.puzzles.draw();
   for (const colour of [0, 1]) {
     $(`seat-${colour}`).value = table.seats[colour];
     $(`level-${colour}`).value = table.levels[colour];

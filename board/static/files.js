@@ -2,6 +2,7 @@
 
 import { $ } from "./dom.js";
 import { hide, show } from "./dialogs.js";
+import { gameGif } from "./gif.js";
 import { side, t } from "./i18n.js";
 import { lineName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
@@ -24,6 +25,7 @@ export function prepareFiles(app) {
   $("copy-png").addEventListener("click", () => copyPng(app));
   $("save-png").addEventListener("click", async () => download(await pngBlob(app.view.svg), fileName("png")));
   $("save-svg").addEventListener("click", () => download(svgText(app.view.svg), fileName("svg"), "image/svg+xml"));
+  $("save-gif").addEventListener("click", () => saveGif(app));
   prepareDrop(app);
   document.addEventListener("paste", (event) => {
     if (event.target.matches?.("input, textarea")) return;
@@ -115,6 +117,17 @@ async function copyPng(app) {
     () => navigator.clipboard.write([new ClipboardItem({ "image/png": pngBlob(app.view.svg) })]),
     t("copy.picture_done"),
   );
+}
+
+async function saveGif(app) {
+  hide("share");
+  notice(t("copy.gif_begun"), { key: "copied" });
+  try {
+    download(await gameGif(app.game, app.view), fileName("gif"));
+    clearNotice("copied");
+  } catch {
+    notice(t("copy.gif_failed"), { bad: true, key: "copied" });
+  }
 }
 
 async function copied(work, text) {

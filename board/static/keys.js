@@ -42,6 +42,7 @@ export function listen(actions) {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (actions.app.setup.active && !event.shiftKey && !["Enter", "Escape"].includes(event.key)) return;
     const { target } = event;
     if (event.key === "Escape") {
       if (target.matches?.("input, textarea")) toBoard();

@@ -167,7 +167,7 @@ class App {
   }
 
   think() {
-    if (this.link?.open) this.engine.want(this.job());
+    if (this.link?.open) this.engine.want(this.setup.active ? null : this.job());
   }
 
   job() {
@@ -241,9 +241,9 @@ class App {
     const node = game.current;
     countRows(game.height, settings.rows);
     this.view.setSize(game.width, game.height, settings.rows);
-    this.view.gestures.confirm = settings.confirm;
+    this.view.gestures.confirm = settings.confirm && !this.setup.active;
     document.documentElement.style.setProperty("--ratio", $("board").dataset.ratio);
-    this.view.draw({
+    this.view.draw(this.setup.scene() ?? {
       points: game.path(), numbers: settings.numbers, five: node.facts?.five,
       forbidden: game.ended ? {} : node.facts?.forbidden, mark: node.judged?.mark,
       dots: settings.dots ? dots(node) : {},
@@ -272,6 +272,7 @@ class App {
   }
 
   drawOverlay() {
+    if (this.setup.active) return this.overlay.clear();
     const { game, settings } = this;
     const node = game.current;
     const { found, threat } = this.analysis.at(node);
@@ -281,7 +282,7 @@ class App {
     const next = node.children.find((child) => child.judged?.mark)?.judged;
     const hint = this.hint?.node === node ? this.hint.points ?? this.hint.point : null;
     const from = this.hovered?.from;
-    this.overlay.draw({
+    return this.overlay.draw({
       found: looking ? found : null, show: settings.show, hovered: this.hovered, ghosts: this.ghosts, taken: game.taken,
       toMove: from ?? node.ply % 2, threat: danger, defences: danger?.defences,
       better: hint ?? own?.best ?? next?.best ?? null, instead: hint === null && own ? node.colour : null,
@@ -290,6 +291,7 @@ class App {
 
   // Whether a person may put a stone there.
   isFree(point) {
+    if (this.setup.active) return point !== null;
     const { facts } = this.game.current;
     const free = point !== null && !this.game.taken.has(point) && facts && !facts.over && !facts.forbidden[point];
     return Boolean(free) && !this.game.ended && !this.table.isDue(this.game);

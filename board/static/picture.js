@@ -4,11 +4,11 @@ const KEPT = ["fill", "stroke", "stroke-width", "stroke-linecap", "stroke-linejo
   "fill-opacity", "stroke-opacity", "visibility", "font-size", "font-family", "font-weight", "text-anchor", "dominant-baseline"];
 const PNG_WIDTH = 1200;
 
-// Returns SVG text that needs no style sheet.
-export function svgText(board) {
+// Returns SVG text that needs no style sheet; `without` names layers that are left out.
+export function svgText(board, without = []) {
   const copy = board.cloneNode(true);
   const sources = board.querySelectorAll("*");
-  const cursor = copy.querySelector("g.cursor"); // where somebody aims is no part of the position
+  const gone = ["cursor", ...without].map((name) => copy.querySelector(`g.${name}`)); // an aim is no part of the position
   for (const [i, element] of copy.querySelectorAll("*").entries()) {
     const style = getComputedStyle(sources[i]);
     for (const name of KEPT) {
@@ -21,7 +21,7 @@ export function svgText(board) {
     element.removeAttribute("class");
     element.removeAttribute("data-point");
   }
-  cursor?.remove();
+  for (const layer of gone) layer?.remove();
   const [, , width, height] = board.dataset.whole.split(" "); // also of an enlarged board
   copy.setAttribute("viewBox", board.dataset.whole);
   copy.removeAttribute("data-whole");
@@ -38,23 +38,28 @@ function local(value) {
   return value.replace(/url\((["']?)[^"'#)]*#([^"')]*)\1\)/g, "url(#$2)");
 }
 
-export async function pngBlob(board) {
-  const [, , width, height] = board.dataset.whole.split(" ").map(Number);
-  const url = URL.createObjectURL(new Blob([svgText(board)], { type: "image/svg+xml" }));
+// Returns a canvas of this width with a drawing on it.
+export async function rasterized(text, width) {
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   try {
     const image = new Image();
     image.src = url;
     await image.decode();
     const canvas = document.createElement("canvas");
-    canvas.width = PNG_WIDTH;
-    canvas.height = Math.round((PNG_WIDTH * height) / width);
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be made"))), "image/png"),
-    );
+    canvas.width = width;
+    canvas.height = Math.round((width * image.height) / image.width);
+    canvas.getContext("2d", { willReadFrequently: true }).drawImage(image, 0, 0, canvas.width, canvas.height);
+    return canvas;
   } finally {
     URL.revokeObjectURL(url);
   }
+}
+
+export async function pngBlob(board) {
+  const canvas = await rasterized(svgText(board), PNG_WIDTH);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be made"))), "image/png"),
+  );
 }
 
 export function download(content, name, type) {

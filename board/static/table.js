@@ -170,14 +170,14 @@ export class Table {
 
   // How the game ended, as a sentence; null while it goes on.
   result(game) {
-    const { facts, ply } = game.current;
+    const { facts } = game.current;
     if (game.ended?.why === "time") return t(`result.time.${side(1 - game.ended.winner)}`);
     if (game.ended?.why === "resign") return t(`result.resign.${side(1 - game.ended.winner)}`);
     if (game.ended?.why === "draw") return t("result.agreed");
     if (game.ended) return game.ended.text; // kept by an older version
     if (!facts?.over) return null;
     if (facts.ending === "draw") return t("result.draw");
-    const values = { colour: colourName(facts.winner), n: ply };
+    const values = { colour: colourName(facts.winner), n: game.path().filter((point) => point >= 0).length };
     return facts.ending === "forbidden" ? t("result.forbidden", values) : t("result.five", values);
   }
 

@@ -38,6 +38,8 @@ GOOD: list[dict[str, Any]] = [
     {"type": "open", "id": 8, "text": SGF, "rule": 0},
     {"type": "open", "id": 9, "text": PSQ, "rule": 0, "width": 15, "height": 15},
     {"type": "open", "id": 11, "data": "KDtTWlsxNV07QltoaF0p", "rule": 0, "from_bottom": True},
+    {"type": "setup", "id": 12, "game": {**GAME, "moves": []}, "stones": [[1, 0], [2, 0], [3, 1]],
+     "to_move": 1},
     {"type": "save", "id": 10, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"],
      "opening": 0,
      "nodes": [{"parent": -1, "point": -1}, {"parent": 0, "point": 112, "comment": "c", "ms": 5}]},

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,9 +95,9 @@ import board.worker, board.thinking
 from board.crew import Crew
 from board.launch import DEFAULT_PORT, bind, serve
 
-def look(port):
+def look(port, token):
     request = (
-        f"GET /socket HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\nOrigin: http://127.0.0.1:{port}\\r\\n"
+        f"GET /socket?token={token} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\nOrigin: http://127.0.0.1:{port}\\r\\n"
         "Upgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\n"
         f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}\\r\\n\\r\\n"
     )
@@ -115,15 +116,19 @@ real = builtins.print
 def heard(*words, **more):
     real(*words, **more)
     if words and "http://" in str(words[0]):
-        port = int(str(words[0]).rsplit(":", 1)[1].split("/")[0])
-        threading.Thread(target=look, args=(port,), daemon=True).start()
+        port, rest = str(words[0]).rsplit(":", 1)[1].split("/")
+        token = rest.removeprefix("#token=").split()[0]
+        threading.Thread(target=look, args=(int(port), token), daemon=True).start()
 builtins.print = heard
 serve("127.0.0.1", 0, Crew(1, ["net=uniform"]), browser=False, version="1")
 """
 
 
 @pytest.mark.parametrize("work", [THINK, DRAW, SERVE], ids=["brain", "game at the terminal", "board"])
-def test_nothing_that_is_left_out_is_missed(work: str) -> None:
+def test_nothing_that_is_left_out_is_missed(
+    work: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # of the board's token
     code = BLOCKED.format(left_out=contents.EXCLUDED_MODULES, work=work)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
@@ -209,3 +214,15 @@ def test_the_runtime_of_nets_reports_nothing_to_its_maker(tmp_path: Path) -> Non
     )  # fmt: skip
     assert done.returncode == 0 and "," in done.stdout
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_every_file_of_the_page_is_packed_and_installed_where_the_board_looks_for_it() -> None:
+    board = REPOSITORY / "board"
+    folders = [board / "static", board / "third_party"]
+    served = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    packed = {(Path(source), folder) for source, folder in contents.page_files()}
+    assert packed == {(path, path.parent.relative_to(REPOSITORY).as_posix()) for path in served}
+    data = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = data["tool"]["setuptools"]["package-data"]["board"]
+    assert served == {path for pattern in patterns for path in board.glob(pattern) if path.is_file()}
+    assert "LICENSES/gifenc/LICENSE.md" in notices.texts("1.2.3")
