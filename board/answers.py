@@ -32,6 +32,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "to_move", "done", "thinking", "point", "wdl", "proven", "distance", "pv", "visits", "simulations",
         "speed", "depth", "depth_max", "elapsed_ms", "reason", "moves",
     ),
+    "balanced": ("points", "score"),
     "threat": ("colour", "by", "distance", "line", "defences"),
     "judged": ("ply", "point", "before", "after", "fall", "mark", "best"),
     "reviewed": ("worst",),

@@ -212,7 +212,7 @@ class Session:
             pass
         elif self._current is None or id != self._current.id:
             return
-        elif kind in ("idle", "move", "swap2", "reviewed", "refused"):
+        elif kind in ("idle", "move", "swap2", "balanced", "reviewed", "refused"):
             self._current = None
         elif kind == "judged":
             self._await()

@@ -71,6 +71,16 @@ def test_a_move_an_analysis_and_a_review(server: Server) -> None:
         await page.send(json.dumps({"type": "review", "id": 3, "game": GAME, "turn_ms": 20}))
         judged = await answers(page, "reviewed", 3)
         assert [m["ply"] for m in judged[:-1]] == list(range(len(GAME["moves"])))
+        await page.send(json.dumps({"type": "balance", "id": 4, "game": GAME, "count": 2, "turn_ms": 100}))
+        [balanced] = await answers(page, "balanced", 4)
+        assert len(balanced["points"]) == 2
+        stones = [[112, 0], [113, 0], [114, 1]]
+        empty = {**GAME, "moves": []}
+        await page.send(json.dumps({"type": "setup", "id": 5, "game": empty, "stones": stones, "to_move": 0}))
+        [opened] = await answers(page, "opened", 5)
+        points = [node["point"] for node in opened["nodes"][1:]]
+        assert [(p, i % 2) for i, p in enumerate(points) if p >= 0] == [(112, 0), (114, 1), (113, 0)]
+        assert len(points) % 2 == 0 and opened["opening"] == len(points)
 
     with_page(server, work)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -185,3 +187,8 @@ def test_an_answer_of_another_form_is_never_sent() -> None:
             answer(kind, 1, nonsense=1)
     with pytest.raises(ValueError, match="no answer of this form"):
         answer("moved", 1)
+
+
+def test_every_answer_has_its_form() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in Path(session.__file__).parent.glob("*.py"))
+    assert set(re.findall(r'\banswer\(\s*"(\w+)"', code)) == set(ANSWERS)
