@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.errors import PositionError
 from engine.games.decode import Detector, decode
-from engine.games.paste import read_pasted
+from engine.games.paste import MAX_TEXT, begins_with_move, read_pasted
 from engine.games.psq import is_psq, read_psq, to_psq
 from engine.games.record import GameRecord
 from engine.games.renlib import is_renlib, read_renlib
@@ -146,8 +146,8 @@ def _read_text(text: str, rule: int, width: int, height: int, from_bottom: bool)
     try:
         return read_pasted(text, rule, width, height, from_bottom=from_bottom)
     except PositionError as error:
-        if any(c.isdigit() for c in text[:200]) and len(text) < 5000:
-            raise PositionError(f"{error}; read are {FORMS}") from error
+        if begins_with_move(text) and len(text) <= MAX_TEXT:
+            raise
         raise PositionError(f"no game: expected {FORMS} ({error})") from error
 
 

@@ -1,4 +1,4 @@
-"""Moves as people paste them: `h8 h9`, `h8h9`, `h8_i9`, `1. h8 2. i9`, `7,7 7,8`, an address of Gomocalc."""
+"""Moves as people paste them: `h8 h9`, `h8_i9`, `1. h8 2. i9`, `B h8 W i9`, `7,7`, an address of Gomocalc."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ MAX_TEXT = 20_000
 
 _ADDRESS = re.compile(r"\s*(?:https?://)?(?:www\.)?gomocalc\.com/?(?:#/?|\?)?([^\s?]*)\s*", re.ASCII)
 """Gomocalc counts rows from the bottom (https://github.com/dhbloo/gomoku-calculator)."""
-_NUMBER = re.compile(r"\d{1,3}(?:\s*[.):]\s*(?=[a-z(\[]|\d+\s*,)|\s*(?=[a-z]\d|pass))", re.ASCII)
-_LETTERED = re.compile(r"[(\[]?([a-z])([0-9]{1,2})(?!\d)[)\]]?", re.ASCII)
+_NUMBER = re.compile(r"#?\d{1,3}(?:\s*[.):、]\s*(?=[a-z(\[]|\d+\s*,)|\s*(?=[a-z]\d|pass))", re.ASCII)
+_COLOUR = re.compile(r"(black|white|b|w)(?:\s*[.:]\s*|\s+)(?=[(\[]?[a-z] ?\d|pass|\d+\s*,)", re.ASCII)
+_LETTERED = re.compile(r"[(\[]?([a-z]) ?([0-9]{1,2})(?!\d)[)\]]?", re.ASCII)
 _NUMBERED = re.compile(r"[(\[]?([0-9]{1,3}) *, *([0-9]{1,3})[)\]]?", re.ASCII)
 _PASS = re.compile(r"pass(?![a-z])|--", re.ASCII)
-_BETWEEN = re.compile(r"(?:[\s;,._|/>]|-(?!-))*", re.ASCII)
+_BETWEEN = re.compile(r"(?:[\s;,._|/>、。→]|-(?!-))*", re.ASCII)
 
 
 def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False) -> list[int]:
     """Return the points of a row of moves, `PASS` for a pass. Full-width letters and digits are understood.
+
+    Where a colour is said and it is not that side's turn, a pass lies between.
 
     Args:
         text: the moves.
@@ -39,11 +42,16 @@ def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False)
     address = _ADDRESS.fullmatch(text)
     if address is not None:
         text, from_bottom = address[1].strip("/"), True
-    points = []
+    points: list[int] = []
     at = 0
     while at < len(text):
         number = _NUMBER.match(text, at)
         at = at if number is None else number.end()
+        colour = _COLOUR.match(text, at)
+        if colour is not None:
+            at = colour.end()
+            if "bw".index(colour[1][0]) != len(points) % 2:
+                points.append(PASS)
         lettered = _LETTERED.match(text, at)
         numbered = None if lettered else _NUMBERED.match(text, at)
         passed = None if lettered or numbered else _PASS.match(text, at)
@@ -64,6 +72,13 @@ def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False)
         between = _BETWEEN.match(text, found.end())
         at = found.end() if between is None else between.end()
     return points
+
+
+def begins_with_move(text: str) -> bool:
+    """Return whether a text begins as moves do, whatever follows."""
+    start = unicodedata.normalize("NFKC", text.lstrip()[:80]).lower()
+    patterns = (_ADDRESS, _NUMBER, _COLOUR, _LETTERED, _NUMBERED, _PASS)
+    return any(pattern.match(start) for pattern in patterns)
 
 
 def read_pasted(text: str, rule: int, width: int, height: int, *, from_bottom: bool = False) -> GameTree:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from engine.errors import PositionError
 from engine.games.psq import fitting_size
-from engine.games.record import PASS, UNFINISHED, GameRecord
+from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord
 from engine.games.sgf_text import Event, Property, find_sgf, parse_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, line_tree
 from engine.rules._board import EMPTY
@@ -274,6 +274,9 @@ def _play_node(builder: TreeBuilder, node: list[Property], budget: list[int], ma
             else:
                 raise PositionError(f"{who}PL {entry.value[:20]!r} is no colour")
         elif entry.name in ("B", "W"):
+            if entry.value.strip().lower() == "resign":
+                builder.note(f"{COLOURS['BW'.index(entry.name)]} resigns in {who.rstrip(': ')}")
+                continue
             builder.turn("BW".index(entry.name), who)
             point = _point(builder, entry)
             if point is None:

@@ -19,7 +19,10 @@ from engine.rules.geometry import format_moves
         "1 h8 2 i9 3 g7",
         "1. h8 i9 2. g7", "7,7 8,8 6,6", "7,7;8,8;6,6", "(7,7) (8,8) (6,6)", "[7,7],[8,8],[6,6]",
         "7,7,8,8,6,6", "1. 7,7 2. 8,8 3. 6,6", "ｈ８　ｉ９　ｇ７", "７，７ ８，８ ６，６",
-        "h8 > i9 > g7", "(h8)(i9)(g7)", "h8 | i9 | g7",
+        "h8 > i9 > g7", "h8→i9→g7",
+        "1、h8 2、i9 3、g7", "h 8 i 9 g 7", "B h8 W i9 B g7", "Black: h8, White: i9, Black: g7",
+        "#1 h8 #2 i9 #3 g7",
+        "(h8)(i9)(g7)", "h8 | i9 | g7",
         "https://gomocalc.com/#/h8i7g9", "http://www.gomocalc.com/#/h8i7g9/", "gomocalc.com/#/h8i7g9",
         "  h8 i9 g7 \n",
     ],
@@ -34,6 +37,10 @@ def test_rows_can_be_counted_from_the_bottom():
     assert read_moves("h1", 20, 15, from_bottom=True) == [14 * 20 + 7]
     tree = read_tree("h1 a15", from_bottom=True)
     assert tree.record.points == [14 * 15 + 7, 0]
+
+
+def test_colours_that_are_said_are_kept():
+    assert read_tree("W h8 B i9 B j10").record.stones == [(112, 1), (128, 0), (144, 0)]
 
 
 def test_a_pass_is_a_move():
