@@ -16,11 +16,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+import weakref
+from collections.abc import Collection, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from arena.commands import CommandError, split_command
+from arena.cores import on_cores, scheduled_ms
 from arena.errors import BrainFailureError, BrainGoneError
 from arena.lines import NO_LINE_END, Line, Splitter, split_lines
 
@@ -33,6 +34,15 @@ MAX_UNREAD_LINES = 100_000
 """A brain with more lines that nobody took is blocked on its pipe (derived: minutes of a verbose brain)."""
 MAX_KEPT = 50_000
 """Lines and chunks that are kept; the oldest are dropped first (derived: more than one game)."""
+
+
+_RUNNING: weakref.WeakSet[BrainProcess] = weakref.WeakSet()
+
+
+def kill_all() -> None:
+    """Kill every brain of this process: one that is stopped would not see that its input has ended."""
+    for brain in list(_RUNNING):
+        brain.kill()
 
 
 class BrainProcess:
@@ -84,7 +94,7 @@ class BrainProcess:
         self._log: IO[bytes] | None = open(log_path, "ab") if log_path else None  # noqa: SIM115 - likewise
         self.started_s = time.monotonic()
         try:
-            with _on_cores(cores):
+            with on_cores(cores):
                 self.process = subprocess.Popen(
                     self.command,
                     stdin=subprocess.PIPE,
@@ -99,6 +109,7 @@ class BrainProcess:
             self._close_files()
             reason = error.strerror if isinstance(error, OSError) else error
             raise BrainFailureError("start", f"cannot start {self.command[0]!r}: {reason}") from error
+        _RUNNING.add(self)
         self._pidfd: int | None = None
         if sys.platform == "linux":
             self._pidfd = os.pidfd_open(self.process.pid)
@@ -323,15 +334,15 @@ class BrainProcess:
 
     def queued_ms(self) -> float:
         """Return how long the threads of the process have waited for a core; 0 where that is unknown."""
-        return _scheduled_ms(self.process.pid)[1]
+        return scheduled_ms(self.process.pid)[1]
 
     def ran_ms(self) -> float:
         """Return how long the threads of the process have run; 0 where that is unknown."""
-        return _scheduled_ms(self.process.pid)[0]
+        return scheduled_ms(self.process.pid)[0]
 
     def heard_late_ms(self) -> float:
         """Return how long the thread here that reads and stamps the output has waited for a core."""
-        return _scheduled_ms(os.getpid(), self._reader.native_id)[1]
+        return scheduled_ms(os.getpid(), self._reader.native_id)[1]
 
     def kill(self) -> None:
         """End the whole process tree and free what belongs to it; a second call does nothing."""
@@ -368,27 +379,3 @@ class BrainProcess:
                 self._log.close()
                 self._log = None
             self._errors.close()
-
-
-@contextlib.contextmanager
-def _on_cores(cores: Collection[int] | None) -> Iterator[None]:
-    """Let a process that is started inside inherit these cores from this thread."""
-    if cores is None or sys.platform != "linux":
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def _scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:
-    """Return how long a thread, or all of a process, has run and has waited for a core, ms."""
-    ran_ns = waited_ns = 0
-    for path in Path(f"/proc/{pid}/task").glob(f"{thread or '*'}/schedstat"):
-        with contextlib.suppress(OSError):
-            ran, waited, _ = path.read_bytes().split()
-            ran_ns, waited_ns = ran_ns + int(ran), waited_ns + int(waited)
-    return ran_ns / 1e6, waited_ns / 1e6

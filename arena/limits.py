@@ -26,6 +26,7 @@ class BrainLimits:
         start_ms: longest time from the start of the process to OK; None: the manager's own patience.
         cold_start_ms: least time for the first move of a process whose manager charges the start to it.
         watch_memory: whether memory beyond the limit is an incident (costs a look at each move).
+        unhindered: whether what a brain's threads wait for a core is taken off its times.
         manager: name of the manager whose habits are followed.
     """
 
@@ -38,6 +39,7 @@ class BrainLimits:
     start_ms: int | None = None
     cold_start_ms: float = 0.0
     watch_memory: bool = False
+    unhindered: bool = False
     manager: str = "plain"
 
 
@@ -70,14 +72,19 @@ class MatchClock:
         limit_ms = self.limit_ms()
         return None if limit_ms is None else max(0.0, max(limit_ms, least_ms) + self._limits.tolerance_ms)
 
-    def count(self, used_ms: float, least_ms: float = 0.0) -> None:
-        """Take in a move.
+    def count(self, used_ms: float, least_ms: float = 0.0, forgiven_ms: float = 0.0) -> None:
+        """Take in a move; `forgiven_ms` of it do not count.
+
+        Where `least_ms` is more than the limit, only the limit is charged: a start is not scaled with clocks.
 
         Raises:
             BrainFailureError: "time" if it took more than was allowed.
         """
         allowed_ms = self.allowed_ms(least_ms)
-        self.used_ms += used_ms
+        limit_ms, charged_ms = self.limit_ms(), used_ms - forgiven_ms
+        if limit_ms is not None and least_ms > limit_ms:
+            charged_ms = min(charged_ms, max(0.0, limit_ms))
+        self.used_ms += charged_ms
         self.moves += 1
-        if allowed_ms is not None and used_ms > allowed_ms:
+        if allowed_ms is not None and used_ms - forgiven_ms > allowed_ms:
             raise BrainFailureError("time", f"{used_ms:.0f} ms for a move, {allowed_ms:.0f} allowed")

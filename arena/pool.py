@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
@@ -19,8 +20,10 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
+
+from arena.brain_process import kill_all
 
 T = TypeVar("T")
 
@@ -56,6 +59,10 @@ def executor(workers: int, *, processes: bool, cores: Sequence[int] = ()) -> Ite
         pool = ThreadPoolExecutor(workers, initializer=_take_core, initargs=(free if cores else None,))
     try:
         yield pool
+    except KeyboardInterrupt:
+        if processes:
+            _interrupt_workers()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -83,7 +90,22 @@ def _take_core(free: queue.SimpleQueue[int] | multiprocessing.Queue[int] | None)
     _WORKER.cores = None if free is None else frozenset({free.get()})
 
 
+def _interrupt_workers() -> None:
+    """Let workers give up their tasks, as Ctrl-C at a terminal does; a second time does nothing."""
+    for worker in multiprocessing.active_children():
+        if worker.pid is not None:
+            with suppress(OSError):
+                os.kill(worker.pid, signal.SIGINT)
+
+
+def _give_up(number: int, frame: object) -> None:
+    """End what this worker does, once: its brains are ended on the way, which must not be cut short."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise SystemExit(1)
+
+
 def _begin_process(free: multiprocessing.Queue[int] | None) -> None:
+    signal.signal(signal.SIGINT, _give_up)
     _end_with_parent()
     _take_core(free)
 
@@ -98,6 +120,7 @@ def _end_with_parent() -> None:
 
     def watch() -> None:
         parent.join()
+        kill_all()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

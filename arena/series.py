@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import random
 import shlex
@@ -55,11 +56,22 @@ def series_limits(
     max_memory: int = TOURNAMENT_BYTES,
     start_ms: int | None = None,
 ) -> BrainLimits:
-    """Return the limits of a series: memory is watched; None leaves the manager its own patience."""
+    """Return the limits of a series: memory is watched, waits for a core are forgiven."""
     return BrainLimits(
         turn_ms=turn_ms, match_ms=match_ms, tolerance_ms=tolerance_ms, max_memory=max_memory,
         start_ms=start_ms, cold_start_ms=COLD_START_MS, watch_memory=True,
+        unhindered=True,
     )  # fmt: skip
+
+
+def require_psutil() -> None:
+    """Refuse to watch memory without the library for it.
+
+    Raises:
+        ValueError: psutil is not installed.
+    """
+    if importlib.util.find_spec("psutil") is None:
+        raise ValueError("the memory of brains is watched with psutil: pip install psutil")
 
 
 def play_series(series: Series, games: Sequence[GameSetup]) -> list[PlayedGame]:
@@ -206,6 +218,7 @@ def main(
     options = _arguments(arguments, program)
     players = (options.brain, options.opponent or options.brain)
     try:
+        require_psutil()
         for spec in players:
             if kind_of(spec) not in KINDS:
                 split_command(spec)

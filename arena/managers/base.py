@@ -106,6 +106,7 @@ class Manager:
         self._cold = self._in_step = False
         self._queued_ms = 0.0
         self._ended_talk = ""
+        self._owed: list[re.Pattern[bytes]] = []
 
     # -- what the manager does -------------------------------------------------------------------------------
 
@@ -219,16 +220,24 @@ class Manager:
             BrainFailureError: "start" if there is none, or a wrong one.
         """
         patience_ms = self.limits.start_ms or self.start_ms
+        queued_ms = self.brain.queued_ms() if self.brain is not None and not self._cold else 0.0
         try:
-            self._await(pattern, time.monotonic() + patience_ms / 1000)
+            self._await(pattern, time.monotonic() + patience_ms / 1000, queued_ms)
         except BrainFailureError as failure:
             text = f"{question} was answered by {failure}" if failure.kind == "stray line" else str(failure)
             if failure.kind == "time":
                 text = f"no answer to {question} in {patience_ms / 1000:g} s"
             raise BrainFailureError("crash" if failure.kind == "crash" else "start", text) from failure
 
-    def _await(self, pattern: re.Pattern[bytes], deadline_s: float | None) -> tuple[Line, re.Match[bytes]]:
+    def _await(
+        self, pattern: re.Pattern[bytes], deadline_s: float | None, queued_ms: float
+    ) -> tuple[Line, re.Match[bytes]]:
         """Return the next line that matches; report and, if strict, lose by any other that is no remark.
+
+        Args:
+            pattern: of the whole line.
+            deadline_s: when to give up (time.monotonic); None: never.
+            queued_ms: what the brain had waited for a core when the wait began.
 
         Raises:
             BrainFailureError: "time" if there is no such line until the deadline, "stray line" for a wrong
@@ -238,10 +247,17 @@ class Manager:
             raise BrainGoneError("the process has ended")
         while True:
             line = self.brain.read_line(None if deadline_s is None else deadline_s - time.monotonic())
+            if line is None and deadline_s is not None and self.limits.unhindered:
+                waited_ms = self.brain.queued_ms()
+                deadline_s, queued_ms = deadline_s + (waited_ms - queued_ms) / 1000, waited_ms
+                if deadline_s > time.monotonic():
+                    continue
             if line is None:
                 raise BrainFailureError("time", f"no answer until {pattern.pattern!r} was given up")
             match = pattern.fullmatch(line.raw)
             if match:
+                if self._owed and self._owed[0] is pattern:
+                    del self._owed[0]
                 return line, match
             if self._is_remark(line):
                 continue
@@ -264,8 +280,14 @@ class Manager:
     def _report_idle_lines(self) -> None:
         """Report lines that came when nothing was asked."""
         for line in self.brain.drain() if self.brain is not None else ():
-            if not self._is_remark(line):
-                self.game.report("stray line", self.player, f"unasked: {line.raw!r}")
+            self._report_unasked(line, "unasked")
+
+    def _report_unasked(self, line: Line, when: str) -> None:
+        """Report a line that nobody waits for, unless it is a remark or an answer that was not waited for."""
+        if self._owed and self._owed[0].fullmatch(line.raw):
+            del self._owed[0]
+        elif not self._is_remark(line):
+            self.game.report("stray line", self.player, f"{when}: {line.raw!r}")
 
     def _timed_answer(self, start_s: float) -> int:
         """Wait for the move whose clock started at `start_s`, note its time and apply the limits."""
@@ -274,7 +296,8 @@ class Manager:
         least_ms = self.limits.cold_start_ms if cold else 0.0
         allowed_ms = self.clock.allowed_ms(least_ms)
         try:
-            line, match = self._await(MOVE, None if allowed_ms is None else start_s + allowed_ms / 1000)
+            deadline_s = None if allowed_ms is None else start_s + allowed_ms / 1000
+            line, match = self._await(MOVE, deadline_s, queued_ms)
         except BrainFailureError as failure:
             self.last_ms = (time.monotonic() - start_s) * 1000
             if failure.kind == "time":
@@ -292,7 +315,7 @@ class Manager:
         )
         if limit_ms is not None:
             self._judge_time(elapsed_ms, waited_ms, max(limit_ms, least_ms), cold)
-        self.clock.count(elapsed_ms, least_ms)
+        self.clock.count(elapsed_ms, least_ms, waited_ms if self.limits.unhindered else 0.0)
         x, y = int(match[1]), int(match[2])
         if not (0 <= x < self.setup.width and 0 <= y < self.setup.height):
             raise BrainFailureError("illegal", f"{x},{y} is off the board")
@@ -322,8 +345,7 @@ class Manager:
         report = self.game.report
         brain.resume()
         for line in brain.drain():
-            if not self._is_remark(line):
-                report("stray line", self.player, f"unasked: {line.raw!r}")
+            self._report_unasked(line, "unasked")
         family = brain.family() if self.limits.watch_memory else []
         try:
             brain.send(b"END" + self.line_end)
@@ -337,11 +359,11 @@ class Manager:
             if self.game.end != "crash":
                 self.game.exit_ms.append(exit_s * 1000)
             for line in brain.remaining_lines():
-                if not self._is_remark(line):
-                    report("stray line", self.player, f"after END: {line.raw!r}")
+                self._report_unasked(line, "after END")
             if brain.process.returncode != 0 and self.game.end != "crash":
                 report("crash", self.player, f"at END: {brain.why_gone()}")
             if any(p.is_running() for p in family[1:]):
                 report("no exit", self.player, "a child process is left")
+        self._owed = []
         self._ended_talk += brain.transcript()
         brain.kill()

@@ -32,6 +32,7 @@ class JudgeManager(Manager):
         first, self._first = self._first, False
         if first:
             brain = self._spawn()
+            self._owed = [OK]
             self._send(self._start_line(), *self._info())
             brain.suspend()
         elif self.brain is None:
@@ -44,7 +45,7 @@ class JudgeManager(Manager):
         self._send(self._time_left(), *self._think_command(position))
         if first:  # the OK of START is never waited for; it is skipped like any other line
             allowed_ms = self.clock.allowed_ms(self.limits.cold_start_ms)
-            self._await(OK, None if allowed_ms is None else start_s + allowed_ms / 1000)
+            self._await(OK, None if allowed_ms is None else start_s + allowed_ms / 1000, 0.0)
         point = self._timed_answer(start_s)
         brain.suspend()
         self._measure_memory()

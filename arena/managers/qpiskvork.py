@@ -32,6 +32,7 @@ class QpiskvorkManager(Manager):
 
     def _open(self) -> None:
         self._spawn()
+        self._owed = [OK, _NAME]
         self._send(self._start_line(), "ABOUT", *self._info())
 
     def move(self, position: Position) -> int:

@@ -188,3 +188,13 @@ def test_an_unknown_manager_is_a_usage_error(capsys):
     with pytest.raises(SystemExit):
         main(["--a", "random", "--b", "random", "--manager", "nobody"])
     assert "invalid choice: 'nobody'" in capsys.readouterr().err
+
+
+def test_a_start_is_not_charged_to_a_scaled_clock_nor_a_wait_for_a_core():
+    clock = MatchClock(BrainLimits(turn_ms=50, match_ms=300, tolerance_ms=0))
+    clock.count(900, least_ms=1000)
+    assert clock.left_ms() == 250
+    clock.count(80, forgiven_ms=40)
+    assert clock.left_ms() == 210
+    with pytest.raises(BrainFailureError, match="80 ms for a move, 50 allowed"):
+        clock.count(80)

@@ -1,0 +1,33 @@
+"""Cores of this machine: where a process runs, and how long its threads waited for one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def on_cores(cores: Collection[int] | None) -> Iterator[None]:
+    """Let a process that is started inside inherit these cores from this thread."""
+    if cores is None or sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:
+    """Return how long a thread, or all of a process, has run and has waited for a core, ms."""
+    ran_ns = waited_ns = 0
+    for path in Path(f"/proc/{pid}/task").glob(f"{thread or '*'}/schedstat"):
+        with contextlib.suppress(OSError):
+            ran, waited, _ = path.read_bytes().split()
+            ran_ns, waited_ns = ran_ns + int(ran), waited_ns + int(waited)
+    return ran_ns / 1e6, waited_ns / 1e6
