@@ -82,6 +82,8 @@ class BrainOpponent:
             OpponentError: it does not start, hangs, crashes, or answers nonsense; or `stop` was set.
         """
         self.remark = ""
+        if min(points, default=0) < 0:
+            raise OpponentError(f"{self.name} cannot be told of a pass")
 
         def hear(text: str) -> None:
             self.remark = text.partition(" ")[2].strip() or self.remark

@@ -13,7 +13,7 @@ from engine.errors import EngineError, PositionError
 
 ANSWERS: dict[str, tuple[str, ...]] = {
     # of the server
-    "welcome": ("version", "engines", "levels", "sides", "rules"),
+    "welcome": ("version", "engines", "levels", "sides", "rules", "brains"),
     "position": ("to_move", "over", "winner", "result", "ending", "five", "forbidden", "opening?"),
     "opened": ("width", "height", "rule", "names", "opening", "winner", "reason", "notes", "nodes"),
     "saved": ("text",),

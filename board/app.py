@@ -35,6 +35,7 @@ def make_app(crew: Crew, address: str, port: int, access: Access, version: str) 
     welcome = answer(
         "welcome", 0, version=version, engines=crew.most, levels=[WEAKEST, STRONGEST],
         sides=[MIN_SIDE, MAX_SIDE], rules={rule.name.lower(): int(rule) for rule in Rule},
+        brains=crew.brains,
     )  # fmt: skip
 
     async def asset(request: Request) -> Response:

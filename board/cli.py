@@ -33,6 +33,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--engines", type=_engines, default=4, metavar="N", help="that may think at once (default 4)"
     )
+    made.add_argument(
+        "--opponent", metavar="PATH", action="append", default=[],
+        help="another Gomocup brain that may be chosen as player; can be repeated",
+    )  # fmt: skip
     made.add_argument("--net", metavar="NET", help="an .onnx file, or the name of a shipped net")
     made.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
@@ -53,10 +57,12 @@ def main(argv: Sequence[str], version: str) -> int:
             net = Path(options.net)
             settings.append(f"net={net.resolve() if net.is_file() else options.net}")
         config = load_config(None, settings)
+        from board.brains import named
         from board.crew import Crew
         from board.launch import serve
 
-        crew = Crew(options.engines, settings)
+        names, arguments = named(options.opponent)
+        crew = Crew(options.engines, [*settings, *arguments], names)
         if config.net not in (EngineConfig().net, "uniform", "hashed"):
             crew.check()  # a net that somebody names may be missing or no net; the page would say so too late
         return serve(options.address, options.port, crew, browser=not options.no_browser, version=version)

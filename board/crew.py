@@ -14,7 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -132,9 +132,15 @@ class EngineProcess:
 class Crew:
     """Gives engines to pages."""
 
-    def __init__(self, most: int, settings: list[str]) -> None:
-        """Allow so many engines at once, with these settings (KEY=VALUE)."""
-        self.most = most
+    def __init__(self, most: int, settings: list[str], brains: Sequence[str] = ()) -> None:
+        """Allow so many engines at once.
+
+        Args:
+            most: engines.
+            settings: arguments of an engine process: KEY=VALUE, and brains (see `board.brains`).
+            brains: names of other brains that they know.
+        """
+        self.most, self.brains = most, list(brains)
         self._settings = settings
         self._engines: dict[Owner, EngineProcess] = {}
 

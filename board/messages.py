@@ -75,6 +75,7 @@ class Think:
     turn_ms: int
     left_ms: int | None = None
     increment_ms: int = 0
+    brain: int | None = None  # number of another brain that moves instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +274,7 @@ def _position(f: _Fields) -> Request:
 def _think(f: _Fields) -> Request:
     return Think(
         f.id, _moves(f), f.number("level", WEAKEST, STRONGEST), f.number("turn_ms", MIN_MS, MAX_MS),
-        f.maybe("left_ms", 0, MAX_MS * 24), f.number("increment_ms", 0, MAX_MS, 0),
+        f.maybe("left_ms", 0, MAX_MS * 24), f.number("increment_ms", 0, MAX_MS, 0), f.maybe("brain", 0, 99),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from board import files, messages
 from board.answers import answer, refusal
+from board.brains import GRACE_S
 from board.crew import START_S, Crew, EngineProcess
 from board.messages import (
     Analyse,
@@ -265,6 +266,8 @@ def _limit_s(request: EngineRequest) -> float | None:
     match request:
         case Think():
             ms = request.turn_ms if request.left_ms is None else min(request.turn_ms, request.left_ms)
+            if request.brain is not None:
+                ms += round(1000 * GRACE_S)
         case AnswerSwap2() | Balance():
             ms = request.turn_ms
         case Analyse():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from board.answers import answer
+from board.brains import Brains
 from board.messages import Analyse, AnswerSwap2, Balance, EngineRequest, Review, Think
 from board.position import game_of
 from engine.config import EngineConfig
 from engine.engine import Engine
+from engine.errors import EngineError
 from engine.games.record import GameRecord
 from engine.games.review import ReviewedMove, review, worst
 from engine.levels import STRONGEST
@@ -41,18 +44,22 @@ Say = Callable[[str], None]
 class Thinking:
     """Answers requests one after the other, in one thread. Other threads may only set the `stop` given."""
 
-    def __init__(self, config: EngineConfig, say: Say, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: EngineConfig, say: Say, log: Callable[[str], None], brains: Brains | None = None
+    ) -> None:
         """Load the net.
 
         Args:
             config: settings of the engines.
             say: takes answers.
             log: takes messages about what went wrong but was survived.
+            brains: other brains that may be asked for a move.
 
         Raises:
             NetError: the net cannot be loaded.
         """
         self._say = say
+        self._brains = brains or Brains(())
         self._engines = Engines(config, log=log)
         self._solver = Solver(SOLVER_TABLE_LOG2)
         self.net_name = self._engines.engine(STRONGEST).net_name
@@ -77,6 +84,9 @@ class Thinking:
 
     def _think(self, request: Think, stop: threading.Event) -> None:
         game = game_of(request.game)
+        if request.brain is not None:
+            self._ask_brain(request, stop)
+            return
         engine = self._engine(request.level)
         engine.new_game(game.board.width, game.board.height, game.rule)
         engine.set_position(game.stones, game.board.to_move)
@@ -93,6 +103,18 @@ class Thinking:
         if not stop.is_set():
             spent_ms = round(1000 * (engine.clock.now_s() - began_s))
             self._say(answer("move", request.id, point=result.point, ms=spent_ms))
+
+    def _ask_brain(self, request: Think, stop: threading.Event) -> None:
+        began_s = time.monotonic()
+        try:
+            point = self._brains.move(request, stop)
+        except EngineError:
+            if stop.is_set():
+                return  # nobody waits for the answer
+            raise
+        if not stop.is_set():
+            spent_ms = round(1000 * (time.monotonic() - began_s))
+            self._say(answer("move", request.id, point=point, ms=spent_ms))
 
     def _swap2(self, request: AnswerSwap2, stop: threading.Event) -> None:
         engine = self._engine(request.level)

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 
 from board.answers import answer, refusal
 from board.messages import (
@@ -43,6 +44,7 @@ class Worker:
         self._waiting: EngineRequest | None = None
         self._stop = threading.Event()
         self._levels: list[int] = []
+        self._end: Callable[[], None] = lambda: None
 
     def say(self, text: str) -> None:
         """Write an answer; a server that is gone ends the process."""
@@ -57,13 +59,18 @@ class Worker:
     def run(self, settings: list[str]) -> int:
         """Serve until the input ends."""
         try:
+            from board.brains import Brains, split_arguments
             from board.thinking import Thinking
 
-            config = load_config(None, settings)
-            thinking = Thinking(config, self.say, lambda text: self.say(answer("trouble", 0, text=text)))
+            settings, commands = split_arguments(settings)
+            config, brains = load_config(None, settings), Brains(commands)
+            thinking = Thinking(
+                config, self.say, lambda text: self.say(answer("trouble", 0, text=text)), brains
+            )
         except (EngineError, ImportError, OSError) as error:
             self.say(answer("broken", 0, text=f"the engine cannot be loaded: {error}"))
             return BROKEN
+        self._end = brains.end
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         threading.Thread(target=self._live, name="sign-of-life", daemon=True).start()
         self.say(answer("ready", 0, net=thinking.net_name))
@@ -100,6 +107,7 @@ class Worker:
             except OSError:
                 chunk = b""
             if not chunk:
+                self._end()
                 os._exit(0)
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:

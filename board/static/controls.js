@@ -11,6 +11,7 @@ import { Puzzles } from "./puzzles.js";
 import { drawSettings, prepareSettings } from "./settings.js";
 import { SetUp } from "./setup.js";
 import { store } from "./store.js";
+import { Table } from "./table.js";
 
 // Connects every control with what it does.
 export function connectControls(app) {
@@ -41,7 +42,12 @@ export function connectControls(app) {
   $("review-stop").addEventListener("click", () => { app.review.stop(); app.changed(); });
   $("review-ms").addEventListener("change", () => { app.settings.reviewMs = Number($("review-ms").value); app.changed(); });
   for (const colour of [0, 1]) {
-    $(`seat-${colour}`).addEventListener("change", () => { app.table.seats[colour] = $(`seat-${colour}`).value; app.seated(); });
+    $(`seat-${colour}`).addEventListener("change", () => {
+      const [seat, brain] = $(`seat-${colour}`).value.split(":");
+      app.table.seats[colour] = seat;
+      app.table.brains[colour] = brain === undefined ? null : Number(brain);
+      app.seated();
+    });
     $(`level-${colour}`).addEventListener("input", () => { app.table.levels[colour] = Number($(`level-${colour}`).value); app.seated(); });
   }
   $("turn-ms").addEventListener("change", () => { app.table.turnMs = Number($("turn-ms").value); app.changed(); });
@@ -61,12 +67,24 @@ export function connectControls(app) {
   watchFocus();
 }
 
+// Lets other brains be chosen as players.
+export function offerBrains(app) {
+  Table.brainNames = app.welcome.brains;
+  for (const colour of [0, 1]) {
+    $(`seat-${colour}`).querySelectorAll("option[value^='engine:']").forEach((option) => option.remove());
+    $(`seat-${colour}`).append(...app.welcome.brains.map((name, i) => h("option", { value: `engine:${i}` }, name)));
+  }
+  app.changed();
+}
+
 // Shows the state of the game in every control.
 export function drawControls(app) {
   const { settings, table, game } = app;
   app.puzzles.draw();
   for (const colour of [0, 1]) {
-    $(`seat-${colour}`).value = table.seats[colour];
+    const other = table.brainName(colour) !== null;
+    $(`seat-${colour}`).value = other ? `engine:${table.brains[colour]}` : table.seats[colour];
+    $(`level-${colour}`).disabled = other;
     $(`level-${colour}`).value = table.levels[colour];
     $(`level-${colour}-out`).textContent = levelName(table.levels[colour]);
   }

@@ -3,7 +3,7 @@
 import { Actions } from "./actions.js";
 import { Analysis } from "./analysis.js";
 import { BoardView } from "./boardview.js";
-import { connectControls, drawControls, drawVersions } from "./controls.js";
+import { connectControls, drawControls, drawVersions, offerBrains } from "./controls.js";
 import { Curve } from "./curve.js";
 import { $, h } from "./dom.js";
 import { Engine } from "./engine.js";
@@ -63,7 +63,7 @@ class App {
     this.link = new Link(store.token(), {
       open: () => this.connected(),
       closed: (reason, refused) => this.disconnected(reason, refused),
-      welcome: (message) => { this.welcome = message; drawVersions(this); },
+      welcome: (message) => { this.welcome = message; drawVersions(this); offerBrains(this); },
       said: (message) => this.said(message),
     });
     this.engine = new Engine(this.link);

@@ -52,7 +52,7 @@ export class Puzzles {
     this.first = game.current;
     this.right = null;
     const seats = moves.length % 2 ? ["engine", "person"] : ["person", "engine"];
-    app.replaceGame(game, { seats, levels: [STRONGEST, STRONGEST] });
+    app.replaceGame(game, { seats, levels: [STRONGEST, STRONGEST], brains: [null, null] });
     game.names = [0, 1].map((colour) => app.table.recordName(colour));
     $("board").focus();
   }

@@ -12,9 +12,12 @@ function isOwnName(name) {
 }
 
 export class Table {
+  static brainNames = []; // other brains that the server offers
+
   constructor(kept = {}) {
     this.seats = kept.seats ?? ["person", "engine"];
     this.levels = kept.levels ?? [5, 5];
+    this.brains = kept.brains ?? [null, null]; // number of another brain that has the engine's seat
     this.turnMs = kept.turnMs ?? 3000; // longest thought of the engine
     this.time = kept.time ?? null; // {mainMs, incrementMs} or null without clocks
     this.left = kept.left ?? null; // of both clocks, ms
@@ -25,16 +28,22 @@ export class Table {
   }
 
   toJSON() {
-    const { seats, levels, turnMs, time, left, opening, paused } = this;
-    return { seats, levels, turnMs, time, left: this.time ? this.lefts() : left, opening, paused };
+    const { seats, levels, brains, turnMs, time, left, opening, paused } = this;
+    return { seats, levels, brains, turnMs, time, left: this.time ? this.lefts() : left, opening, paused };
   }
 
   name(colour) {
-    return this.seats[colour] === "person" ? t("players.you") : `Tengen ${this.levels[colour]}`;
+    return this.seats[colour] === "person" ? t("players.you") : this.brainName(colour) ?? `Tengen ${this.levels[colour]}`;
   }
 
   recordName(colour) {
-    return this.seats[colour] === "person" ? "human" : `Tengen level ${this.levels[colour]}`;
+    return this.seats[colour] === "person" ? "human" : this.brainName(colour) ?? `Tengen level ${this.levels[colour]}`;
+  }
+
+  // The name of the other brain in a seat; null where Tengen or a person is.
+  brainName(colour) {
+    const brain = this.seats[colour] === "engine" ? this.brains[colour] : null;
+    return brain === null ? null : Table.brainNames[brain] ?? null;
   }
 
   // What a player is called on the page: by the game's record where that has a name of its own.
@@ -47,7 +56,8 @@ export class Table {
   // What the record calls a player from now on: a person keeps a name that the record has already.
   nameNow(game, colour) {
     const kept = game.names[colour];
-    const keeps = this.seats[colour] === "person" && isOwnName(kept) && !/^Tengen level \d+$/.test(kept);
+    const keeps = this.seats[colour] === "person" && isOwnName(kept) && !/^Tengen level \d+$/.test(kept)
+      && !Table.brainNames.includes(kept);
     return keeps ? kept : this.recordName(colour);
   }
 
@@ -75,7 +85,7 @@ export class Table {
     const { facts, children, ply } = game.current;
     if (!facts || facts.over || game.ended || this.opening || this.paused || children.length || !ply) return false;
     return this.seats[facts.to_move] === "person" && this.seats[1 - facts.to_move] === "engine"
-      && this.levels[1 - facts.to_move] === STRONGEST;
+      && this.levels[1 - facts.to_move] === STRONGEST && this.brainName(1 - facts.to_move) === null;
   }
 
   // The request that this turn of the engine needs; `act` takes its answer.
@@ -85,6 +95,7 @@ export class Table {
     const seat = this.toAct(facts);
     const swap2 = this.opening && this.forced !== node;
     const fields = { game: game.moves(), level: this.levels[seat], turn_ms: this.turnMs };
+    if (!swap2 && this.brainName(seat) !== null) fields.brain = this.brains[seat];
     if (!swap2 && this.time) {
       fields.left_ms = Math.round(this.lefts()[facts.to_move]);
       fields.increment_ms = this.time.incrementMs;
@@ -166,6 +177,7 @@ export class Table {
   exchange() {
     this.seats.reverse();
     this.levels.reverse();
+    this.brains.reverse();
   }
 
   // How the game ended, as a sentence; null while it goes on.
@@ -196,6 +208,7 @@ export class Table {
     if (!facts) return t("status.wait");
     const colour = colourName(facts.to_move);
     if (this.opening && facts.opening) return t("opening.swap2", { what: this.question(facts.opening, game.current.ply) });
+    if (thinking && this.brainName(facts.to_move) !== null) return t("status.brain_thinks", { colour, name: this.brainName(facts.to_move) });
     if (thinking) return t("status.thinks", { colour, level: this.levels[facts.to_move] });
     if (this.seats[facts.to_move] === "engine") {
       return game.current.children.length ? t("status.to_move", { colour }) : t("status.engine_to_move", { colour });
