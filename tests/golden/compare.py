@@ -4,19 +4,23 @@
 
 `DIR` is another checkout whose kernel is built; its `.venv` is used if it has one. A case is a position with
 a way to search it: rules, sides and rectangles, every evaluator, settings of the tree, proofs, little memory,
-roots that move on, batches. Its digest covers moves, visits, values, proofs, lines and counters. This file
-asks nothing of a checkout but the faces of `Search` and `Tree`, so that it can run against old ones.
+roots that move on, batches. Its digest covers moves, visits, values, proofs, lines and counters.
+
+This file runs in both checkouts and uses only the interfaces of `Search` and `Tree`. `OLD_SETTINGS` and
+`OLD_NAMES` say what an older checkout calls a thing. A name that neither the checkout nor these maps know is
+an error: a comparison that leaves something out in silence proves nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,16 +28,69 @@ from typing import Any
 
 import numpy as np
 
-from engine.encoding import N_PLANES
-from engine.evaluator.hashed import HashedEvaluator
-from engine.evaluator.uniform import UniformEvaluator
-from engine.rules._board import EMPTY, Board
-from engine.search import _tree
-from engine.search._tree import Tree, gather, scatter
-from engine.search.mcts import Search
-from engine.search.params import SearchParams
-from engine.search.stoppers import NodeLimit
-from engine.threats._solver import Solver
+OLD_MODULES: dict[str, str] = {}
+"""Modules by today's name, with what an older checkout calls them."""
+OLD_SETTINGS = {
+    "minimax_weight": "minimax_share",
+    "final_minimax_weight": "choice_minimax_share",
+    "lcb_min_visit_ratio": "rival_visits",
+    "lcb_stdev": "value_spread",
+}
+"""Settings by today's name, with what an older checkout calls them."""
+ADDED_SETTINGS = frozenset({"leaf_defences"})
+"""Settings that an older checkout may lack: what they switch off does not exist there."""
+OLD_NAMES = {"backend": "judge", "vct": "threes"}
+"""Attributes and arguments by today's name, with what an older checkout calls them."""
+
+
+class UnknownNameError(Exception):
+    """A checkout lacks a name, and no map says what it calls the thing."""
+
+
+def module(name: str) -> Any:
+    """Import a module by today's name, or by the name that an older checkout has for it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name or name not in OLD_MODULES:
+            raise UnknownNameError(f"this checkout has no module {name}; add it to OLD_MODULES") from error
+    return importlib.import_module(OLD_MODULES[name])
+
+
+def attribute(owner: object, name: str) -> Any:
+    """Return an attribute by today's name, or by the name that an older checkout has for it."""
+    for known in (name, OLD_NAMES.get(name, name)):
+        if hasattr(owner, known):
+            return getattr(owner, known)
+    raise UnknownNameError(f"{type(owner).__name__} has no {name}; add it to OLD_NAMES")
+
+
+def setting_name(name: str, known: Container[str]) -> str | None:
+    """Return what a checkout calls a setting; None: it may lack it, and does.
+
+    Args:
+        name: today's name.
+        known: the settings of the checkout.
+    """
+    for candidate in (name, OLD_SETTINGS.get(name, name)):
+        if candidate in known:
+            return candidate
+    if name in ADDED_SETTINGS:
+        return None
+    raise UnknownNameError(f"SearchParams has no {name}; add it to OLD_SETTINGS or ADDED_SETTINGS")
+
+
+N_PLANES: int = attribute(module("engine.encoding"), "N_PLANES")
+HashedEvaluator = attribute(module("engine.evaluator.hashed"), "HashedEvaluator")
+UniformEvaluator = attribute(module("engine.evaluator.uniform"), "UniformEvaluator")
+EMPTY: int = attribute(module("engine.rules._board"), "EMPTY")
+Board = attribute(module("engine.rules._board"), "Board")
+_tree = module("engine.search._tree")
+Tree, gather, scatter = (attribute(_tree, name) for name in ("Tree", "gather", "scatter"))
+Search = attribute(module("engine.search.mcts"), "Search")
+SearchParams = attribute(module("engine.search.params"), "SearchParams")
+NodeLimit = attribute(module("engine.search.stoppers"), "NodeLimit")
+Solver = attribute(module("engine.threats._solver"), "Solver")
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -41,30 +98,35 @@ RULES = (0, 1, 4, 8, 9)
 SIZES = [(side, side) for side in range(5, 23)] + [(22, 5), (5, 22), (13, 9), (20, 15)]
 PARAMS: dict[str, dict[str, Any]] = {
     "default": {},
-    "plain": {"transpositions": False, "minimax_share": 0.0, "tree_vct_nodes": 0, "leaf_vcf_nodes": 0},
+    "plain": {"transpositions": False, "minimax_weight": 0.0, "tree_vct_nodes": 0, "leaf_vcf_nodes": 0},
     "no-transpositions": {"transpositions": False},
-    "no-minimax": {"minimax_share": 0.0},
+    "no-minimax": {"minimax_weight": 0.0},
     "no-threes": {"tree_vct_nodes": 0},
     "busy-threes": {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8, "leaf_defences": False},
-    "all-moves": {"edge_cap": 0, "minimax_share": 0.6, "policy_temperature": 1.0},
+    "all-moves": {"edge_cap": 0, "minimax_weight": 0.6, "policy_temperature": 1.0},
     "warm": {"c_puct": 2.0, "fpu_reduction": 0.0, "fpu_reduction_root": 0.4, "leaf_vcf_nodes": 300},
     "all-moves-at-leaves": {"leaf_defences": False},
     "no-cap": {"leaf_defences": True, "leaf_vcf_nodes": 15, "edge_cap": 0},
 }
-"""Settings that are searched with in turn. What an older checkout does not know is left out there."""
+"""Settings that are searched with in turn, by today's names."""
 
 
-def params_of(settings: str) -> SearchParams:
-    """Return one of `PARAMS`, as far as this checkout knows its settings."""
+def params_of(settings: str) -> Any:
+    """Return one of `PARAMS` as this checkout's `SearchParams`.
+
+    Raises:
+        UnknownNameError: the checkout does not know a setting.
+    """
     known = SearchParams.__dataclass_fields__
-    return SearchParams(**{name: value for name, value in PARAMS[settings].items() if name in known})
+    named = {setting_name(name, known): value for name, value in PARAMS[settings].items()}
+    return SearchParams(**{name: value for name, value in named.items() if name is not None})
 
 
 class Asked:
     """An evaluator that is always asked from Python, as one in onnxruntime is."""
 
     kernel_kind, kernel_seed, line_net = 0, 0, None
-    judge, cost = None, 4.0
+    backend, judge, cost = None, None, 4.0
 
     def __init__(self, inner: Any) -> None:
         self.name, self.feature_version, self.max_batch = "asked", inner.feature_version, inner.max_batch
@@ -72,13 +134,20 @@ class Asked:
         self.evaluate = inner.evaluate
 
 
-def run(tree: Tree, evaluator: Any, simulations: int) -> int:
-    """Let the kernel do simulations with an evaluator that it can ask itself."""
+def run(tree: Any, evaluator: Any, simulations: int) -> int:
+    """Let the kernel do simulations with an evaluator that it can call itself."""
+    done: int
     if not hasattr(evaluator, "kernel_kind"):
-        return tree.run(simulations, evaluator.judge, threes=evaluator.cost >= 1)
-    if evaluator.line_net is not None:  # as it was before evaluators had a judge
-        return tree.run_net(simulations, evaluator.line_net)  # type: ignore[attr-defined]
-    return tree.run(simulations, evaluator.kernel_kind, evaluator.kernel_seed)
+        solves_nodes = bool(evaluator.cost >= 1)
+        try:
+            done = tree.run(simulations, attribute(evaluator, "backend"), vct=solves_nodes)
+        except TypeError:  # before this argument was renamed
+            done = tree.run(simulations, attribute(evaluator, "backend"), **{OLD_NAMES["vct"]: solves_nodes})
+    elif evaluator.line_net is not None:  # before evaluators had a backend
+        done = tree.run_net(simulations, evaluator.line_net)
+    else:
+        done = tree.run(simulations, evaluator.kernel_kind, evaluator.kernel_seed)
+    return done
 
 
 class Digest:
@@ -94,7 +163,7 @@ class Digest:
             else:
                 self._sha.update(repr(value).encode())
 
-    def add_tree(self, tree: Tree) -> None:
+    def add_tree(self, tree: Any) -> None:
         self.add(tree.signature(), tree.visits, tree.wdl, tree.raw_wdl, tree.proven, tree.distance)
         self.add(tree.forced)
         self.add(tree.moves(), tree.priors(), tree.edge_visits(), tree.edge_q(), tree.edge_draw())
@@ -108,7 +177,7 @@ class Digest:
         return self._sha.hexdigest()[:20]
 
 
-def position(rng: random.Random, width: int, height: int, rule: int, stones: int) -> Board:
+def position(rng: random.Random, width: int, height: int, rule: int, stones: int) -> Any:
     """Place stones near each other, without a five."""
     board = Board(width, height, rule)
     for _ in range(stones):
@@ -125,7 +194,7 @@ def position(rng: random.Random, width: int, height: int, rule: int, stones: int
     return board
 
 
-def go_on(board: Board, point: int) -> bool:
+def go_on(board: Any, point: int) -> bool:
     """Play a move; whether the game goes on."""
     board.place(point)
     return board.winner == EMPTY and board.n_empty > 0 and bool(board.legal_points())
@@ -135,9 +204,9 @@ def go_on(board: Board, point: int) -> bool:
 class Way:
     """A position and how it is searched."""
 
-    board: Board
+    board: Any
     evaluator: Any
-    params: SearchParams
+    params: Any
     simulations: int
     memory: int
 
@@ -171,7 +240,7 @@ def play(digest: Digest, way: Way) -> None:
             break
 
 
-def batch(boards: list[Board], params: SearchParams, seed: int, digest: Digest) -> None:
+def batch(boards: list[Any], params: Any, seed: int, digest: Digest) -> None:
     """Many trees at once as in self-play: forced root moves, noise, moves played, subtrees kept."""
     evaluator, simulations = HashedEvaluator(seed), 120
     rng = random.Random(simulations)
@@ -247,12 +316,8 @@ def cases(count: int, net: Any) -> Iterator[tuple[str, Callable[[Digest], None]]
 
 def digests(count: int, net: str | None) -> Iterator[str]:
     """Yield a line `digest name` a case."""
-    judge = None
-    if net is not None:
-        from engine.evaluator.make import load_net
-
-        judge = load_net(net)
-    for name, search in cases(count, judge):
+    evaluator = None if net is None else attribute(module("engine.evaluator.make"), "load_net")(net)
+    for name, search in cases(count, evaluator):
         digest = Digest()
         search(digest)
         yield f"{digest.text()} {name}"
