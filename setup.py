@@ -16,7 +16,7 @@ from setuptools import Extension, setup
 
 MODULES = [
     "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
-    "engine.evaluator._judge", "engine.search._tree",
+    "engine.evaluator._backend", "engine.search._tree",
     "training.net._fused", "training.play._rollouts",
 ]
 

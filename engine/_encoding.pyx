@@ -54,7 +54,7 @@ cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcep
             if b.cells[i] == EMPTY and board_forbidden(b, i):
                 out[13 * n + i] = 1
         fill(out + (19 if own == BLACK else 20) * n, n, 1)
-    if threat.there:
+    if threat.found:
         out[14 * n + threat.move] = 1
         for i in range(threat.n):
             out[15 * n + threat.points[i]] = 1

@@ -21,29 +21,29 @@ BESIDE = 2
 """Cells from a single stone, or from the centre, that its answer may lie (derived: both still make a row)."""
 
 
-def what_is_seen(board: Board, oversight: float, generator: Random) -> Board:
+def perceived_board(board: Board, blindness: float, generator: Random) -> Board:
     """Return the position as a player has it in mind who overlooks stones far from where the game goes on.
 
     The last two stones are seen, as are obstacles. Any other stone is overlooked with a chance that rises in
-    proportion to its distance from the nearer of these two, up to `oversight` at SIGHT cells: a distant four
+    proportion to its distance from the nearer of these two, up to `blindness` at SIGHT cells: a distant four
     and a three on the other side go first, and what is seen is played sensibly.
 
     Args:
         board: left as it is.
-        oversight: from 0 (all is seen) to 1.
+        blindness: from 0 (all is seen) to 1.
 
     Returns:
         `board` itself if all was seen, else another one with the same side to move.
     """
     stones = board.stones()
-    if oversight <= 0 or len(stones) < 3:
+    if blindness <= 0 or len(stones) < 3:
         return board
     last = [divmod(point, board.width) for point, _ in stones[-2:]]
     seen = []
     for point, colour in stones[:-2]:
         y, x = divmod(point, board.width)
         distance = min(max(abs(x - at_x), abs(y - at_y)) for at_y, at_x in last)
-        if colour > 1 or generator.random() >= oversight * min(1.0, distance / SIGHT):
+        if colour > 1 or generator.random() >= blindness * min(1.0, distance / SIGHT):
             seen.append((point, colour))
     if len(seen) == len(stones) - 2:
         return board

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import ConfigError
-from engine.levels import GOVERNED, STRONGEST, WEAKEST
+from engine.levels import LEVEL_FIELDS, STRONGEST, WEAKEST
 from engine.levels import level as level_settings
 from engine.ranges import check_range, shown
+from engine.renamed import with_new_names
 from engine.timing.params import ClockParams
 
 SEARCH_PREFIX = "search."
@@ -31,7 +32,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "simulations": (0, 2**31 - 1),
     "temperature": (0, 10),
     "temperature_plies": (0, 484),
-    "oversight": (0, 1),
+    "blindness": (0, 1),
     "level": (WEAKEST, STRONGEST),
 }
 """Least and greatest value of each number (derived: far beyond what could be of use)."""
@@ -70,11 +71,11 @@ class EngineConfig:
     """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
     temperature_plies: int = 0
     """How many plies of a game the temperature lasts; 0 means all of them."""
-    oversight: float = 0.0
+    blindness: float = 0.0
     """Chance to overlook a stone that is far from the last two moves; nearer ones are overlooked less often.
     For weak play; 0 to 1."""
     level: int | None = None
-    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, oversight and solver as
+    """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, blindness and solver as
     `engine.levels` says. None: those fields count."""
     search: Mapping[str, str] = field(default_factory=dict)
     """Overrides of search parameters by name, values as text."""
@@ -82,6 +83,8 @@ class EngineConfig:
     """Overrides of `engine.timing.params.ClockParams` by name, values as text."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "search", with_new_names(self.search, SEARCH_PREFIX))
+        object.__setattr__(self, "clock", with_new_names(self.clock, CLOCK_PREFIX))
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if value is not None:
@@ -91,9 +94,9 @@ class EngineConfig:
 
     def _check_level(self) -> None:
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
-        both = [name for name in GOVERNED if getattr(self, name) != defaults[name]]
+        both = [name for name in LEVEL_FIELDS if getattr(self, name) != defaults[name]]
         if both:
-            raise ConfigError(f"level sets {', '.join(GOVERNED)}; leave out {', '.join(both)} or level")
+            raise ConfigError(f"level sets {', '.join(LEVEL_FIELDS)}; leave out {', '.join(both)} or level")
 
     def clock_params(self) -> ClockParams:
         """Return the settings of the clock with the overrides.
@@ -113,7 +116,7 @@ class EngineConfig:
         if self.level is None:
             return self
         chosen = level_settings(self.level)
-        return self.replace(level=None, **{name: getattr(chosen, name) for name in GOVERNED})
+        return self.replace(level=None, **{name: getattr(chosen, name) for name in LEVEL_FIELDS})
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, object]) -> EngineConfig:
@@ -131,7 +134,7 @@ class EngineConfig:
         values: dict[str, typing.Any] = {}
         search: dict[str, str] = {}
         clock: dict[str, str] = {}
-        for key, value in mapping.items():
+        for key, value in with_new_names(mapping).items():
             if key == "search" and isinstance(value, Mapping):
                 search.update({str(k): str(v) for k, v in value.items()})
             elif key.startswith(SEARCH_PREFIX):

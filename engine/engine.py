@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Literal
 
-from engine.choice import answer_first_stone, draw_move, what_is_seen
+from engine.choice import answer_first_stone, draw_move, perceived_board
 from engine.config import EngineConfig
 from engine.control import MoveControl
 from engine.errors import EngineError, PositionError
@@ -156,7 +156,7 @@ class Engine:
         """
         board = self._board
         with self._thinking(board, limits, arrival_s, stop) as control:
-            seen = what_is_seen(board, self.config.oversight, self._random)
+            seen = perceived_board(board, self.config.blindness, self._random)
             result = self._choose(seen, control, on_info)
             if seen is not board and board.n_empty and not _is_legal(board, result.point):
                 return self._choose(board, control, on_info)  # a stone stands there: look again

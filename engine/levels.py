@@ -1,7 +1,7 @@
 """Ten levels of play, from a beginner's (1) to full strength (10).
 
 A level changes how a move is chosen, never the net: fewer simulations, draws among good moves (temperature),
-no solver, and stones that are overlooked (`engine.choice.what_is_seen`). So a low level misses what a
+no solver, and stones that are overlooked (`engine.choice.perceived_board`). So a low level misses what a
 beginner misses, a four or a three away from where the game goes on, takes the second-best plan and looks few
 plies ahead; what it does play makes sense for the stones that it saw.
 """
@@ -17,7 +17,7 @@ class Level:
 
     simulations: int | None
     temperature: float
-    oversight: float
+    blindness: float
     solver: bool
 
 
@@ -36,7 +36,7 @@ LEVELS: tuple[Level, ...] = (
 """Level 1 first (tuned: even steps of Elo; docs/play.md has them for the net that ships)."""
 
 WEAKEST, STRONGEST = 1, len(LEVELS)
-GOVERNED = ("simulations", "temperature", "oversight", "solver")
+LEVEL_FIELDS = ("simulations", "temperature", "blindness", "solver")
 """Fields of `EngineConfig` that a level decides."""
 
 

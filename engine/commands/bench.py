@@ -96,7 +96,7 @@ def signature_of(board: Board, simulations: int) -> tuple[int, int]:
 
     tree = Tree(SearchParams(), 64 << 20, Solver(14))
     tree.set_root(board)
-    done = tree.run(simulations, HashedEvaluator(SEED).judge, threes=False)
+    done = tree.run(simulations, HashedEvaluator(SEED).backend, vct=False)
     return tree.signature() & _MASK, done
 
 

@@ -162,7 +162,7 @@ def stub(board: Board, seconds: float) -> tuple[float, float]:
     tree = Tree(SearchParams(), 256 << 20, Solver())
     tree.set_root(board)
     started_s = time.process_time()
-    done = tree.run(STUB_SIMULATIONS if seconds > 0.1 else 1000, HashedEvaluator(SEED).judge, threes=False)
+    done = tree.run(STUB_SIMULATIONS if seconds > 0.1 else 1000, HashedEvaluator(SEED).backend, vct=False)
     return done / (time.process_time() - started_s), tree.depth_sum / max(1, tree.simulations)
 
 

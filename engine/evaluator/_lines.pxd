@@ -83,18 +83,18 @@ cdef extern from "lines/layout.h" nogil:
 cdef class LineNet:
     cdef tengen_lines net       # owns its memory; `net.x` is NULL until the net is built
     cdef readonly str path      # what `net.loops` is: "plain", "avx2", "avxvnni" or "avx512"
-    # Judge one position: planes float32 [23, height, width], sides 5 to 22; logits go to `policy` [height * width]
+    # Evaluate one position: planes float32 [23, height, width], sides 5 to 22; logits go to `policy` [height * width]
     # and win, draw, loss to `wdl` [3]. No alignment is asked of the caller. Scratch memory belongs to the net: one
     # thread at a time.
-    cdef void judge(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil
+    cdef void compute(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil
     # How a net is built: nothing for others.
     cdef choose(self, path, exact, in_bytes)
     cdef keep_weights(self, arrays)
     cdef keep_shorts(self, arrays)
     cdef keep_bytes(self, arrays)
-    cdef make_room(self)
+    cdef allocate_scratch(self)
     # Memory of zeros, owned by the net; copies in it of arrays, in C order.
-    cdef void* room(self, size_t numbers, size_t bytes_each) except NULL
+    cdef void* allocate(self, size_t numbers, size_t bytes_each) except NULL
     cdef float* floats(self, array) except NULL
     cdef int16_t* shorts(self, array) except NULL
     cdef int8_t* bytes(self, array) except NULL

@@ -60,7 +60,7 @@ BYTE_SHAPES = {
     "pw": {"levels": ("N", "C", "C"), "levels_step": ("N", "C"), "levels_bias": ("N", "C"), "unit": ("N", "C")},
     "head": {"levels": ("C", "P+V"), "levels_step": ("P+V",), "levels_bias": ("P+V",), "unit": ("C",)},
 }
-LEAST_UNIT = 1e-30      # one divided by it is a number (derived: float32 ends at 3e38)
+MIN_UNIT = 1e-30      # one divided by it is a number (derived: float32 ends at 3e38)
 
 
 def paths():
@@ -107,7 +107,7 @@ def _checked(weights):
             for part, shape in shapes.items():
                 key = f"{layer}_{part}"
                 arrays[key] = _array(weights, key, np.int8 if part == "levels" else np.float32, shape, sizes)
-            if not (arrays[f"{layer}_unit"] > LEAST_UNIT).all():
+            if not (arrays[f"{layer}_unit"] > MIN_UNIT).all():
                 raise ValueError(f"line net: '{layer}_unit' is not above 0")
             _check_load(arrays[f"{layer}_levels"], f"{layer}_levels")
     return arrays, sizes
@@ -152,7 +152,7 @@ def _side_by_side(weights, count):
 
 
 cdef class LineNet:
-    """A net of weights that judges positions.
+    """A line net that evaluates positions.
 
     Args:
         weights: arrays by name, float32 unless told otherwise: codebook int16 [364 * 365 / 2, C] (the entry of
@@ -212,7 +212,7 @@ cdef class LineNet:
                 self.keep_shorts(arrays)
             elif self.net.bits == 8:
                 self.keep_bytes(arrays)
-        self.make_room()
+        self.allocate_scratch()
 
     cdef choose(self, path, exact, in_bytes):
         """Set path, loops and bits."""
@@ -228,7 +228,7 @@ cdef class LineNet:
         self.net.loops = lines_loops_of(PATHS.index(self.path))
         self.net.bits = 32 if exact or self.path == PATHS[LINES_PLAIN] else 8 if in_bytes else 16
 
-    cdef void* room(self, size_t numbers, size_t bytes_each) except NULL:
+    cdef void* allocate(self, size_t numbers, size_t bytes_each) except NULL:
         cdef void* to = lines_take(&self.net.memory, numbers * bytes_each)
         if to == NULL:
             raise MemoryError(f"no memory for the line net: {numbers * bytes_each} bytes")
@@ -236,7 +236,7 @@ cdef class LineNet:
 
     cdef float* floats(self, array) except NULL:
         cdef float[::1] flat = np.ascontiguousarray(array, dtype=np.float32).reshape(-1)
-        cdef float* to = <float*>self.room(flat.shape[0], sizeof(float))
+        cdef float* to = <float*>self.allocate(flat.shape[0], sizeof(float))
         if not np.isfinite(flat).all():
             raise ValueError("line net: weights are too large")
         memcpy(to, &flat[0], flat.shape[0] * sizeof(float))
@@ -244,13 +244,13 @@ cdef class LineNet:
 
     cdef int16_t* shorts(self, array) except NULL:
         cdef int16_t[::1] flat = np.ascontiguousarray(array).reshape(-1)
-        cdef int16_t* to = <int16_t*>self.room(flat.shape[0], sizeof(int16_t))
+        cdef int16_t* to = <int16_t*>self.allocate(flat.shape[0], sizeof(int16_t))
         memcpy(to, &flat[0], flat.shape[0] * sizeof(int16_t))
         return to
 
     cdef int8_t* bytes(self, array) except NULL:
         cdef int8_t[::1] flat = np.ascontiguousarray(array).reshape(-1)
-        cdef int8_t* to = <int8_t*>self.room(flat.shape[0], sizeof(int8_t))
+        cdef int8_t* to = <int8_t*>self.allocate(flat.shape[0], sizeof(int8_t))
         memcpy(to, &flat[0], flat.shape[0] * sizeof(int8_t))
         return to
 
@@ -289,7 +289,7 @@ cdef class LineNet:
         pairs, steps = _as_shorts(np.concatenate([a["policy_in"], a["value_in"]], axis=1))
         self.net.shorts.head = self.shorts(pairs)
         self.net.shorts.head_step = self.floats(steps)
-        self.net.scratch.shorts = <int16_t*>self.room(LINES_SIDE * self.net.channels, sizeof(int16_t))
+        self.net.scratch.shorts = <int16_t*>self.allocate(LINES_SIDE * self.net.channels, sizeof(int16_t))
 
     cdef keep_bytes(self, a):
         """Copy the products in 8 bits, and the depthwise part scaled to them."""
@@ -305,25 +305,25 @@ cdef class LineNet:
         b.head_step = self.floats(a["head_levels_step"])
         b.head_bias = self.floats(a["head_levels_bias"])
         b.head_per_unit = self.floats(1 / a["head_unit"])
-        self.net.scratch.bytes = <uint8_t*>self.room(2 * LINES_SIDE * self.net.channels, sizeof(uint8_t))
+        self.net.scratch.bytes = <uint8_t*>self.allocate(2 * LINES_SIDE * self.net.channels, sizeof(uint8_t))
 
-    cdef make_room(self):
+    cdef allocate_scratch(self):
         """Take the memory that positions pass through, the trunk last."""
         cdef lines_scratch* s = &self.net.scratch
         cdef size_t channels = self.net.channels, value = self.net.value, wide = self.net.policy + self.net.value
-        s.cell = <float*>self.room(9 * channels, sizeof(float))
-        s.cell_value = <float*>self.room(value, sizeof(float))
-        s.shift = <float*>self.room(max(channels, value), sizeof(float))
-        s.blank = <float*>self.room(LINES_PLANES * LINES_POINTS, sizeof(float))
-        s.y = <float*>self.room(2 * LINES_SIDE * channels, sizeof(float))
-        s.heads = <float*>self.room(LINES_SIDE * wide, sizeof(float))
-        s.pool = <float*>self.room(3 * max(channels, value), sizeof(float))
-        s.vector = <float*>self.room(max(channels, <size_t>self.net.hidden), sizeof(float))
-        s.base = <float*>self.room(channels, sizeof(float))
-        s.digits = <uint16_t*>self.room((LINES_SIDE + 2 * LINES_REACH) * LINES_STRIDE, sizeof(uint16_t))
-        s.bits = <uint16_t*>self.room(LINES_GAP, sizeof(uint16_t))
-        s.entries = <int32_t*>self.room(4 * LINES_GAP, sizeof(int32_t))
-        self.net.x = <float*>self.room((LINES_SIDE + 2) * (LINES_SIDE + 2) * channels, sizeof(float))
+        s.cell = <float*>self.allocate(9 * channels, sizeof(float))
+        s.cell_value = <float*>self.allocate(value, sizeof(float))
+        s.shift = <float*>self.allocate(max(channels, value), sizeof(float))
+        s.blank = <float*>self.allocate(LINES_PLANES * LINES_POINTS, sizeof(float))
+        s.y = <float*>self.allocate(2 * LINES_SIDE * channels, sizeof(float))
+        s.heads = <float*>self.allocate(LINES_SIDE * wide, sizeof(float))
+        s.pool = <float*>self.allocate(3 * max(channels, value), sizeof(float))
+        s.vector = <float*>self.allocate(max(channels, <size_t>self.net.hidden), sizeof(float))
+        s.base = <float*>self.allocate(channels, sizeof(float))
+        s.digits = <uint16_t*>self.allocate((LINES_SIDE + 2 * LINES_REACH) * LINES_STRIDE, sizeof(uint16_t))
+        s.bits = <uint16_t*>self.allocate(LINES_GAP, sizeof(uint16_t))
+        s.entries = <int32_t*>self.allocate(4 * LINES_GAP, sizeof(int32_t))
+        self.net.x = <float*>self.allocate((LINES_SIDE + 2) * (LINES_SIDE + 2) * channels, sizeof(float))
 
     def __dealloc__(self):
         tengen_lines_release(&self.net)
@@ -353,11 +353,11 @@ cdef class LineNet:
         """Of the numbers in the pointwise products: 8, 16, or 32 for floats."""
         return self.net.bits
 
-    cdef void judge(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil:
+    cdef void compute(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil:
         tengen_lines_judge(&self.net, planes, width, height, policy, wdl)
 
     def evaluate(self, planes, policy_out_array, wdl_out_array):
-        """Judge a batch; not for two threads at once.
+        """Evaluate a batch. One thread at a time.
 
         Args:
             planes: float32 [B, 23, H, W] of `engine.encoding`, sides from 5 to 22, zeros and ones only.
@@ -385,4 +385,4 @@ cdef class LineNet:
             raise ValueError(f"line net: wdl must be [{batch}, 3]")
         with nogil:
             for i in range(batch):
-                self.judge(&view[i, 0, 0, 0], width, height, &policy[i, 0], &wdl[i, 0])
+                self.compute(&view[i, 0, 0, 0], width, height, &policy[i, 0], &wdl[i, 0])

@@ -1,4 +1,4 @@
-"""The seam between search and net: planes in, policy logits and WDL out.
+"""The interface between search and net: planes in, policy logits and WDL out.
 
 Shapes: `B` batch, `C` planes, `H` `W` board, `A` = H * W points.
 """
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from engine.evaluator._judge import KernelJudge
+    from engine.evaluator._backend import KernelBackend
 
 Planes = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
@@ -21,23 +21,22 @@ Wdl = npt.NDArray[np.float32]
 STUB_COST = 0.1
 LINE_NET_COST = 1.0
 PYTHON_COST = 4.0
-"""Values of `Evaluator.cost`: without a net, with a line net inside the kernel, and with any evaluator that
-is asked from Python (derived: measured on 15x15, 4 to 5 with a net in onnxruntime)."""
+"""Values of `Evaluator.cost`: no net, a line net inside the kernel, any evaluator called from Python
+(derived: measured on 15x15, 4 to 5 with a net in onnxruntime)."""
 
 
 class Evaluator(Protocol):
-    """Judges positions. Implementations are called by one thread at a time.
+    """Evaluates positions. One thread at a time calls an evaluator.
 
     Attributes:
-        name: what to show to a user.
-        feature_version: version of the planes that it was made for (`engine.encoding.FEATURE_VERSION`).
-        max_batch: largest B it takes, None for any.
-        min_side, max_side: board sides, in cells, that it was made for; others work, but less well.
-        rules: values of `engine.rules.rule.Rule` that it was made for.
-        judge: what the search kernel may ask instead of `evaluate`, with the same answers; None: there is no
-            such thing, it is asked from Python.
-        cost: time of a simulation with it, in that of one with a line net. What the solver may spend beside
-            the simulations follows it.
+        name: shown to users.
+        feature_version: version of the planes that it needs (`engine.encoding.FEATURE_VERSION`).
+        max_batch: largest B, None for any.
+        min_side, max_side: board sides it was trained on, in cells; others work, but less well.
+        rules: values of `engine.rules.rule.Rule` it was trained on.
+        backend: what the search kernel calls in place of `evaluate`, with the same results; None: the search
+            calls `evaluate` from Python.
+        cost: time of a simulation relative to one with a line net; scales the budget of the root solver.
     """
 
     @property
@@ -53,29 +52,28 @@ class Evaluator(Protocol):
     @property
     def rules(self) -> tuple[int, ...]: ...
     @property
-    def judge(self) -> KernelJudge | None: ...
+    def backend(self) -> KernelBackend | None: ...
     @property
     def cost(self) -> float: ...
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
-        """Judge a batch of positions, each seen by its side to move.
+        """Evaluate a batch of positions, each seen by its side to move.
 
         Args:
             planes: float32 [B, C, H, W], C-contiguous.
             keys: uint64 [B], `Board.hash` of each position.
 
         Returns:
-            Policy logits float32 [B, A], unmasked, and WDL float32 [B, 3]: chances of win, draw and loss for
-            the side to move; each row sums to 1. Both may be overwritten by the next call.
+            Policy logits float32 [B, A], unmasked, and WDL float32 [B, 3]: probabilities of win, draw and
+            loss for the side to move; each row sums to 1. The next call may overwrite both.
         """
         ...
 
 
 class Decorator:
-    """Base of evaluators around another one: the attributes are those of the inner one, but it is asked from
-    Python."""
+    """Base of evaluators that wrap another one: same attributes, but called from Python."""
 
-    judge: KernelJudge | None = None
+    backend: KernelBackend | None = None
     cost = PYTHON_COST
 
     def __init__(self, inner: Evaluator) -> None:

@@ -37,7 +37,7 @@ def canary_boards(width: int, height: int, count: int = 4, seed: int = 1) -> lis
 
 
 def quick_boards() -> list[Board]:
-    """Return the positions of a start: all of a board is judged, then what lies around a few stones."""
+    """Return the positions of a start: a whole board, then the surroundings of a few stones."""
     boards = [Board(15, 15, Rule.FREESTYLE)]
     for width, height, rule in ((15, 15, Rule.RENJU), (20, 20, Rule.FREESTYLE)):
         board = Board(width, height, rule)

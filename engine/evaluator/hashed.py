@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator._judge import HashedJudge
+from engine.evaluator._backend import HashedBackend
 from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -20,7 +20,7 @@ def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 class HashedEvaluator:
-    """Deterministic noise. The search kernel computes the same bits itself (`HashedJudge`).
+    """Deterministic noise. The search kernel computes the same bits itself (`HashedBackend`).
 
     With `s = mix(key ^ mix(seed))`, all in 64 bits: the logit of point p is the top 24 bits of
     `mix(s + (p + 1) * golden)` as a fraction, times 64, so that few moves stand out. With d the lowest 16
@@ -28,7 +28,7 @@ class HashedEvaluator:
     the rest, all over 2**20.
     """
 
-    __slots__ = ("judge", "seed")
+    __slots__ = ("backend", "seed")
 
     name = "hashed"
     feature_version = FEATURE_VERSION
@@ -40,7 +40,7 @@ class HashedEvaluator:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.judge = HashedJudge(seed)
+        self.backend = HashedBackend(seed)
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
         """See `engine.evaluator.base.Evaluator.evaluate`; of the planes only the shape is used."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION, PLANES_OF, widen_weights
 from engine.errors import NetError
-from engine.evaluator._judge import LineJudge
+from engine.evaluator._backend import LineNetBackend
 from engine.evaluator._lines import LineNet
 from engine.evaluator.base import LINE_NET_COST, Keys, Planes, Policy, Wdl
 from engine.evaluator.onnx import OnnxEvaluator, describe_file
@@ -32,8 +32,8 @@ _TABLE_LIMIT = 8_000.0  # derived: four rows are added in 16 bits
 _TABLE_STEP = 4  # rows at a time; 1,500 pairs fill 0.7 MB (derived: the second-level cache)
 _TABLE_INPUTS = {"sides": ("S", "E"), "middle": ("E", "E"), "middle_bias": ("E",), "out": ("E", "D")}
 _SIDES = 364  # derived: up to five cells, each empty, own or the opponent's, then perhaps the edge
-_MOST_HIDDEN = 512  # E (derived: four times what ships; bounds the time to load)
-_MOST_CHANNELS = 96  # D, as in `LineNet`
+_MAX_HIDDEN = 512  # E (derived: four times what ships; bounds the time to load)
+_MAX_CHANNELS = 96  # D, as in `LineNet`
 
 Array = npt.NDArray[np.float32]
 
@@ -51,7 +51,7 @@ class LineEvaluator:
 
         Args:
             source: the net as onnxruntime has read it.
-            margin: see `LineNet`; 0 judges all of every board; None: what the file says, or else 0. A closed
+            margin: see `LineNet`; 0 computes the whole board; None: what the file says, or else 0. A closed
                 net has that of its file.
             path: see `LineNet`; None: the fastest.
 
@@ -73,7 +73,7 @@ class LineEvaluator:
             self.line_net = LineNet(
                 weights, _number(self.metadata, "pooled"), margin=margin, closed=closed, path=path
             )
-            self.judge = LineJudge(self.line_net)
+            self.backend = LineNetBackend(self.line_net)
         except ValueError as error:
             raise NetError(f"{self.path}: not the weights of a line net: {error}") from error
         self._policy = np.empty((0, 0), np.float32)
@@ -126,7 +126,7 @@ def _table_inputs(weights: dict[str, Any]) -> list[Array]:
         ValueError: an array is missing, or has another type or shape, or is not finite.
     """
     sizes = {"S": _SIDES}
-    most = {"E": _MOST_HIDDEN, "D": _MOST_CHANNELS}
+    limits = {"E": _MAX_HIDDEN, "D": _MAX_CHANNELS}
     arrays = []
     for name, shape in _TABLE_INPUTS.items():
         if name not in weights:
@@ -135,9 +135,9 @@ def _table_inputs(weights: dict[str, Any]) -> list[Array]:
         if array.dtype != np.float32 or array.ndim != len(shape):
             raise ValueError(f"'{name}' is {array.dtype} {list(array.shape)}, not float32 {list(shape)}")
         for letter, have in zip(shape, array.shape, strict=True):
-            if sizes.setdefault(letter, have) != have or not 1 <= have <= most.get(letter, have):
+            if sizes.setdefault(letter, have) != have or not 1 <= have <= limits.get(letter, have):
                 raise ValueError(f"'{name}' has shape {list(array.shape)}, not {list(shape)}, {letter} = "
-                                 f"{sizes[letter]}, at most {most.get(letter, _SIDES)}")  # fmt: skip
+                                 f"{sizes[letter]}, at most {limits.get(letter, _SIDES)}")  # fmt: skip
         if not np.isfinite(array).all():
             raise ValueError(f"'{name}' is not finite")
         arrays.append(array)

@@ -9,7 +9,7 @@ from engine.errors import ConfigError, NetError
 from engine.evaluator._lines import paths
 from engine.evaluator.base import Evaluator
 from engine.evaluator.lines import KIND, LineEvaluator
-from engine.evaluator.onnx import WAY_OUT, OnnxEvaluator
+from engine.evaluator.onnx import HINT_NO_NET, OnnxEvaluator
 
 NETS = Path(__file__).resolve().parent.parent / "nets"
 """Folder of the shipped nets."""
@@ -32,7 +32,7 @@ def net_path(net: str, nets: Path = NETS) -> Path:
         try:
             name = pointer.read_text(encoding="utf-8").strip()
         except OSError:
-            raise NetError(f"no default net: {pointer} is missing; {WAY_OUT}") from None
+            raise NetError(f"no default net: {pointer} is missing; {HINT_NO_NET}") from None
         candidates = [nets / name]
     else:
         candidates = [Path(net), nets / net, nets / f"{net}.int8.onnx", nets / f"{net}.fp32.onnx",
@@ -40,7 +40,7 @@ def net_path(net: str, nets: Path = NETS) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    raise NetError(f"no net at {candidates[0]}; {WAY_OUT}")
+    raise NetError(f"no net at {candidates[0]}; {HINT_NO_NET}")
 
 
 def load_net(path: Path | str, lines: str | None = None) -> OnnxEvaluator | LineEvaluator:
@@ -93,7 +93,7 @@ def make_evaluator(config: EngineConfig, seed: int, *, decorate: bool = True) ->
         from engine.evaluator.symmetry import SymmetricEvaluator
 
         evaluator = SymmetricEvaluator(evaluator, seed)
-    if config.cache_mib and evaluator.judge is None:  # the kernel is faster than the way through the cache
+    if config.cache_mib and evaluator.backend is None:  # the kernel is faster than the way through the cache
         from engine.evaluator.cache import CachedEvaluator
 
         evaluator = CachedEvaluator(evaluator, config.cache_mib << 20)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NET_FORMAT = "1"
 """Version of the file contract above, `tengen_format` in the metadata."""
 
-WAY_OUT = "name a net with --net FILE, or play without one: --net uniform"
+HINT_NO_NET = "name a net with --net FILE, or play without one: --net uniform"
 """What every message about a missing net ends with."""
 
 MAX_NET_BYTES = 64 << 20
@@ -43,7 +43,7 @@ class OnnxEvaluator:
     """A net in a session with one thread. See `engine.evaluator.base.Evaluator` for the attributes."""
 
     max_batch: int | None = None
-    judge = None
+    backend = None
     cost = PYTHON_COST
 
     def __init__(self, path: Path | str) -> None:
@@ -142,7 +142,7 @@ def _runtime() -> Any:
 
 def _open(path: Path) -> onnxruntime.InferenceSession:
     if not path.is_file():
-        raise NetError(f"no net at {path}; {WAY_OUT}")
+        raise NetError(f"no net at {path}; {HINT_NO_NET}")
     try:
         size = path.stat().st_size
         if size > MAX_NET_BYTES:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator._judge import UniformJudge
+from engine.evaluator._backend import UniformBackend
 from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
 
 
 class UniformEvaluator:
-    """Zero logits and a certain draw. The search kernel computes the same itself (`UniformJudge`)."""
+    """Zero logits and a certain draw. The search kernel computes the same itself (`UniformBackend`)."""
 
     __slots__ = ()
 
@@ -20,7 +20,7 @@ class UniformEvaluator:
     min_side = 5
     max_side = 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
-    judge = UniformJudge()
+    backend = UniformBackend()
     cost = STUB_COST
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:

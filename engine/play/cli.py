@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.commands.options import add_board_options, add_config_options, add_rows_option, config_from
 from engine.errors import EngineError, PositionError
-from engine.levels import GOVERNED, STRONGEST, WEAKEST
+from engine.levels import LEVEL_FIELDS, STRONGEST, WEAKEST
 
 if TYPE_CHECKING:
     from engine.play.table import Opponent
@@ -84,9 +84,9 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
 
     config = config_from(args)
     if config.level is not None or any(
-        getattr(config, name) != getattr(type(config)(), name) for name in GOVERNED
+        getattr(config, name) != getattr(type(config)(), name) for name in LEVEL_FIELDS
     ):
-        raise PositionError(f"--level decides the strength here; leave out level, {', '.join(GOVERNED)}")
+        raise PositionError(f"--level decides the strength here; leave out level, {', '.join(LEVEL_FIELDS)}")
     if args.opponent is not None and make_opponent is None:
         raise PositionError("--opponent is for `python -m arena.play`, which takes the same options")
     if args.opponent is not None and args.swap2:

@@ -1,1 +1,1 @@
-"""Tree search: PUCT with proven results, over the kernel's node arena."""
+"""Tree search: PUCT with proven results, in the compiled node memory."""

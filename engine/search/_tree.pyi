@@ -1,30 +1,32 @@
-"""Typed face of the search kernel. Shapes: `B` trees of a batch, `C` planes, `H` `W` board, `A` = H * W, `K`
-root moves."""
+"""Typed interface of the search kernel.
+
+Shapes: `B` trees of a batch, `C` planes, `H` `W` board, `A` = H * W, `K` root moves.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.evaluator._judge import KernelJudge
+from engine.evaluator._backend import KernelBackend
 from engine.rules._board import Board
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
 
 IDLE: int
-"""Status: nothing pending; `gather` will do a simulation."""
+"""Status: nothing is pending; `gather` will do a simulation."""
 LEAF: int
 """Status: a leaf waits for its evaluation (`expand` or `scatter`)."""
 SOLVED: int
-"""Status: the simulation is over without the evaluator (a proven result or a draw was backed up)."""
+"""Status: the simulation ended without an evaluation (a proof was backed up)."""
 NOTHING_LEFT: int
-"""Status: the root is proven, or the forced move is: no simulation was done."""
+"""Status: the root, or the root move asked for, is proven; no simulation was done."""
 FULL: int
-"""Status: no memory for even one more node, nothing was done."""
+"""Status: no memory for one more node; nothing was done."""
 EVALUATED: int
-"""Status of `Tree.simulate`: the simulation is over, and the evaluator was asked."""
+"""Status of `Tree.simulate`: the simulation ended with an evaluation."""
 SKIP: int
-"""Status set by the caller of `gather`: leave this tree alone."""
+"""Status set by the caller of `gather`: skip this tree."""
 
 PROVEN_NONE: int
 PROVEN_WIN: int
@@ -45,8 +47,7 @@ class Tree:
 
         Args:
             params: defaults if None.
-            memory_bytes: upper bound of nodes and edges, at least 1 MiB; taken from the system as it is
-            needed.
+            memory_bytes: limit of the node memory, at least 1 MiB; allocated when needed.
             solver: leaf solver, may be shared by trees of one thread; None: none.
 
         Raises:
@@ -100,35 +101,35 @@ class Tree:
         Raises:
             ValueError: nothing is pending, a wrong shape, or a value is not finite.
         """
-    def run(self, simulations: int, judge: KernelJudge, *, threes: bool = True) -> int:
-        """Do simulations with an evaluator that the kernel asks itself, without the GIL.
+    def run(self, simulations: int, backend: KernelBackend, *, vct: bool = True) -> int:
+        """Do simulations with an evaluator backend, without the GIL.
 
         Args:
             simulations: how many.
-            judge: of the evaluator (`engine.evaluator.base.Evaluator.judge`).
-            threes: whether nodes that are visited often are solved by fours and threes, where there is a
-                solver and the settings have it; `select` and `gather` always do that.
+            backend: of the evaluator (`engine.evaluator.base.Evaluator.backend`).
+            vct: whether the VCT solver runs at often visited nodes, if there is a solver and the settings
+                have it; `select` and `gather` always do that.
 
         Returns:
             Simulations done; fewer than asked for when the root is proven or memory is full.
 
         Raises:
-            ValueError: no root, or the judge's answer is not finite.
+            ValueError: no root, or an evaluation is not finite.
         """
 
-    def simulate(self, judge: KernelJudge, root_move: int = -1) -> int:
-        """Do one simulation as `select` and `expand` do it, with an evaluator that the kernel asks itself.
+    def simulate(self, backend: KernelBackend, root_move: int = -1) -> int:
+        """Do one simulation with an evaluator backend.
 
         Args:
-            judge: of the evaluator (`engine.evaluator.base.Evaluator.judge`).
+            backend: of the evaluator (`engine.evaluator.base.Evaluator.backend`).
             root_move: point of the move to begin with, -1 for the choice by PUCT.
 
         Returns:
             EVALUATED, SOLVED, NOTHING_LEFT or FULL.
 
         Raises:
-            ValueError: no root, `root_move` is no move of the expanded root, or the judge has no answer or
-                one that is not finite.
+            ValueError: no root, `root_move` is no move of the expanded root, or the backend has no
+                callback or its evaluation is not finite.
         """
 
     # --- the root
@@ -149,8 +150,7 @@ class Tree:
         """Searched WDL of the root for its side to move; exact when proven."""
     @property
     def raw_wdl(self) -> tuple[float, float, float] | None:
-        """WDL that the evaluator gave for the root; None if it was not asked (forced move, proven by
-        rule)."""
+        """WDL of the evaluation of the root; None without one (forced move, proven by rule)."""
     @property
     def forced(self) -> bool:
         """Whether the root has a single move by rule (block of a five)."""
@@ -163,11 +163,13 @@ class Tree:
         """Visits int32 [K]."""
     def edge_q(self) -> npt.NDArray[np.float64]:
         """Q float64 [K] in [-1, 1]: +-1 and 0 when proven, NaN without a visit."""
-    def edge_best(self) -> npt.NDArray[np.float64]:
-        """What the net says of the end of the best line behind each move, float64 [K] in [-1, 1]; NaN without
-        a visit, out of date for proven moves, not kept where `minimax_share` is 0."""
+    def edge_minimax(self) -> npt.NDArray[np.float64]:
+        """Minimax value of each move, float64 [K] in [-1, 1]: that of the net at the end of its best line.
+
+        NaN without a visit, out of date for proven moves, not kept if `minimax_weight` is 0.
+        """
     def edge_draw(self) -> npt.NDArray[np.float64]:
-        """Chance of a draw float64 [K], NaN without a visit."""
+        """Probability of a draw float64 [K], NaN without a visit."""
     def edge_proven(self) -> npt.NDArray[np.int8]:
         """PROVEN_* int8 [K]."""
     def edge_distance(self) -> npt.NDArray[np.int32]:
@@ -241,11 +243,11 @@ class Tree:
     def signature(self) -> int:
         """64-bit digest of the whole tree: moves, visits, values, proofs."""
     def check(self) -> None:
-        """Look at every node, for tests.
+        """Check the consistency of every node, for tests.
 
         Raises:
-            AssertionError: a node is to be freed, has fewer references than moves to it, or cannot be found;
-                or its sums are not what its edges say (`kernel/accounts.pxd`).
+            AssertionError: a referenced node is dead, has fewer references than edges to it, or is not in the
+                index; or its statistics do not match its edges (`kernel/backup.pxd`).
         """
     def dump(self, max_nodes: int = 1_000_000) -> list[tuple[object, ...]]:
         """Every node in preorder, for tests: (path, visits, weight, W, proven, distance, n_moves, ((move,

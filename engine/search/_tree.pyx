@@ -1,30 +1,30 @@
 # cython: language_level=3
-"""The search tree as Python sees it. What it is made of stands in `kernel/`; begin to read in `kernel/walk.pxd`."""
+"""Python interface of the search tree. The parts are in `kernel/`; start reading at `kernel/simulate.pxd`."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine._encoding cimport N_PLANES
-from engine.evaluator._judge cimport Judge, KernelJudge
+from engine.evaluator._backend cimport EvalCallback, KernelBackend
 from engine.rules._board cimport EMPTY, MAX_POINTS, Board, BoardState
-from engine.search.kernel.accounts cimport SOUND, audit
-from engine.search.kernel.arena cimport CHUNK_UNITS, UNIT_BYTES, Ref, give_chunks_back, keep_to_bound, set_bound
-from engine.search.kernel.expand cimport Moves
-from engine.search.kernel.graph cimport find, forget
-from engine.search.kernel.inspect cimport digest, unmark
+from engine.search.kernel.backup cimport CONSISTENT, check_node
+from engine.search.kernel.expand cimport MoveList
+from engine.search.kernel.graph cimport clear_graph, find_node
+from engine.search.kernel.inspect cimport clear_marks, graph_digest
+from engine.search.kernel.leaf cimport list_legal
 from engine.search.kernel.node cimport (
     NODE_UNITS, NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
     moves_of, node_at, node_value, priors_of,
 )
-from engine.search.kernel.noise cimport mix, unmix
+from engine.search.kernel.node_memory cimport CHUNK_UNITS, UNIT_BYTES, Ref, apply_limit, free_chunks, set_limit
+from engine.search.kernel.noise cimport mix_noise, remove_noise
 from engine.search.kernel.root cimport (
-    Favourite, favourite, find_descendant, has_moves, move_root, moves_left, prove_move, prove_root, root_of,
+    BestMove, best_child, count_open_moves, find_descendant, has_moves, move_root, prove_move, prove_root, root_of,
 )
-from engine.search.kernel.select cimport BEST_UNIT, Settings
-from engine.search.kernel.settle cimport list_legal
-from engine.search.kernel.walk cimport (
-    BAD_ANSWER, BAD_MOVE, EVALUATED, FULL, IDLE, LEAF, NOTHING_LEFT, SOLVED, UNSOUND, TreeState, answer,
-    asked_from_python, run,
+from engine.search.kernel.select cimport MINIMAX_UNIT, SearchSettings
+from engine.search.kernel.simulate cimport (
+    BAD_EVALUATION, BAD_MOVE, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF, NOTHING_LEFT, SOLVED, TreeState,
+    deferred_callback, expand_deferred, run,
 )
 from engine.threats._solver cimport Solver
 
@@ -34,29 +34,29 @@ from engine.search.params import SearchParams
 
 cdef enum:
     SKIP = -1               # set by the caller of `gather`
-    LEAST_MEMORY = 1 << 20
-    OWN_LOG2 = 8            # of the solver of a tree that was given none (derived: 4 KB)
+    MIN_MEMORY = 1 << 20
+    OWN_SOLVER_LOG2 = 8     # solver table of a tree without a solver (derived: 4 KB)
 
 globals().update(
     IDLE=IDLE, LEAF=LEAF, SOLVED=SOLVED, NOTHING_LEFT=NOTHING_LEFT, FULL=FULL, SKIP=SKIP, EVALUATED=EVALUATED,
     PROVEN_NONE=PROVEN_NONE, PROVEN_WIN=PROVEN_WIN, PROVEN_LOSS=PROVEN_LOSS, PROVEN_DRAW=PROVEN_DRAW,
 )
 
-FAULTS = {1: "weight", 2: "values", 3: "draws", 4: "visits", 5: "edges"}
+INCONSISTENCIES = {1: "weight", 2: "values", 3: "draws", 4: "visits", 5: "edges"}
 
 
-cdef int complain(int status, str whose) except -1:
-    """Raise what a status calls for."""
-    if status == BAD_ANSWER:
-        raise ValueError(f"the evaluator's answer{whose} is not finite, or no chances")
-    if status == UNSOUND:
-        raise AssertionError(f"a simulation left the accounts of a node unsound{whose}")
+cdef int raise_for_status(int status, str whose) except -1:
+    """Raise the exception of a bad status."""
+    if status == BAD_EVALUATION:
+        raise ValueError(f"the evaluation{whose} is not finite, or no probabilities")
+    if status == INCONSISTENT:
+        raise AssertionError(f"a simulation left inconsistent node statistics{whose}")
     return 0
 
 
-cdef int need_answers(KernelJudge judge) except -1:
-    if judge.judge.answer == NULL:
-        raise ValueError("a judge without an answer")
+cdef int require_callback(KernelBackend backend) except -1:
+    if backend.callback.evaluate == NULL:
+        raise ValueError("a backend without a callback")
     return 0
 
 
@@ -64,14 +64,14 @@ cdef class Tree:
     """A search tree; see the stub file for the contract of each method."""
     cdef TreeState state
     cdef readonly object params
-    cdef Solver solver              # of leaves, or a small one of the tree's own for planes alone
+    cdef Solver solver              # of leaves, or a small own one for the planes
     cdef Board board                # None: no root
     cdef object rng                 # of the root noise
 
     def __cinit__(self, params=None, memory_bytes=67_108_864, solver=None):
-        cdef Settings* s = &self.state.settings
+        cdef SearchSettings* s = &self.state.settings
         self.params = SearchParams() if params is None else params
-        self.solver = Solver(OWN_LOG2) if solver is None else solver
+        self.solver = Solver(OWN_SOLVER_LOG2) if solver is None else solver
         self.state.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
         s.c_puct = self.params.c_puct
@@ -79,7 +79,7 @@ cdef class Tree:
         s.c_puct_base = self.params.c_puct_base
         s.fpu_reduction = self.params.fpu_reduction
         s.fpu_reduction_root = self.params.fpu_reduction_root
-        s.minimax_share = self.params.minimax_share
+        s.minimax_weight = self.params.minimax_weight
         s.inverse_temperature = 1.0 / self.params.policy_temperature
         s.edge_cap = self.params.edge_cap or MAX_POINTS
         s.transpositions = self.params.transpositions
@@ -90,16 +90,16 @@ cdef class Tree:
         s.max_tree_vct_nodes = self.params.max_tree_vct_nodes
         self.state.graph.common_units = NODE_UNITS
         self.memory_bytes = memory_bytes
-        forget(&self.state.graph)
+        clear_graph(&self.state.graph)
 
     def __dealloc__(self):
-        give_chunks_back(&self.state.graph.arena, 0)
-        free(self.state.graph.arena.chunks)
+        free_chunks(&self.state.graph.memory, 0)
+        free(self.state.graph.memory.chunks)
         free(self.state.graph.buckets)
 
     # --- position ------------------------------------------------------------------------------------------
 
-    cdef int need_root(self) except -1:
+    cdef int require_root(self) except -1:
         if self.board is None:
             raise ValueError("the tree has no root yet")
         return 0
@@ -108,8 +108,8 @@ cdef class Tree:
         cdef Ref kept
         if board.state.winner != EMPTY or board.state.n_empty == 0:
             raise ValueError("the game is over")
-        self.state.walk.pending = False
-        unmix(&self.state.graph.arena, self.state.graph.root, &self.state.noise)
+        self.state.simulation.pending = False
+        remove_noise(&self.state.graph.memory, self.state.graph.root, &self.state.noise)
         self.state.noise.epsilon = 0
         kept = find_descendant(&self.state, board.state, max_plies)
         if kept == 0:
@@ -122,59 +122,59 @@ cdef class Tree:
         return root_of(&self.state).visits
 
     def clear(self):
-        keep_to_bound(&self.state.graph.arena)
-        forget(&self.state.graph)
-        self.state.walk.pending = self.state.noise.mixed = False
+        apply_limit(&self.state.graph.memory)
+        clear_graph(&self.state.graph)
+        self.state.simulation.pending = self.state.noise.applied = False
         self.state.noise.epsilon = 0
-        self.state.cramped = 0
+        self.state.oom_retries = 0
         self.board = None
         self.state.board = NULL
 
     def trim(self):
         self.clear()
-        give_chunks_back(&self.state.graph.arena, 0)
+        free_chunks(&self.state.graph.memory, 0)
 
     def add_root_noise(self, double epsilon, double alpha_total=10.83, seed=None):
         rng = self.rng if seed is None else np.random.default_rng(seed)
         cdef int i
         cdef double[::1] gamma
-        cdef Moves legal
-        self.need_root()
-        unmix(&self.state.graph.arena, self.state.graph.root, &self.state.noise)
+        cdef MoveList legal
+        self.require_root()
+        remove_noise(&self.state.graph.memory, self.state.graph.root, &self.state.noise)
         self.state.noise.epsilon = epsilon
         if epsilon <= 0:
             return
         list_legal(self.board.state, &legal)
         gamma = rng.standard_gamma(alpha_total / max(1, legal.n), self.board.state.points) + 1e-12
         for i in range(self.board.state.points):
-            self.state.noise.drawn[i] = gamma[i]
+            self.state.noise.samples[i] = gamma[i]
         if has_moves(&self.state):
-            mix(&self.state.graph.arena, root_of(&self.state), &self.state.noise)
+            mix_noise(&self.state.graph.memory, root_of(&self.state), &self.state.noise)
 
     # --- simulations ---------------------------------------------------------------------------------------
 
-    def run(self, int simulations, KernelJudge judge not None, *, bint threes=True):
+    def run(self, int simulations, KernelBackend backend not None, *, bint vct=True):
         cdef int done = 0, status
-        self.need_root()
-        need_answers(judge)
+        self.require_root()
+        require_callback(backend)
         with nogil:
-            status = run(&self.state, &judge.judge, simulations, -1, threes, &done)
-        complain(status, "")
+            status = run(&self.state, &backend.callback, simulations, -1, vct, &done)
+        raise_for_status(status, "")
         return done
 
-    def simulate(self, KernelJudge judge not None, int root_move=-1):
-        self.need_root()
-        need_answers(judge)
-        return self.one(&judge.judge, root_move)
+    def simulate(self, KernelBackend backend not None, int root_move=-1):
+        self.require_root()
+        require_callback(backend)
+        return self.simulate_once(&backend.callback, root_move)
 
-    cdef int one(self, Judge* judge, int root_move) except -1:
-        """Do one simulation, or as much of it as goes without the judge's answer; return its status."""
+    cdef int simulate_once(self, EvalCallback* callback, int root_move) except -1:
+        """Do one simulation, up to a deferred evaluation; return its status."""
         cdef int done = 0, status
         with nogil:
-            status = run(&self.state, judge, 1, root_move, True, &done)
+            status = run(&self.state, callback, 1, root_move, True, &done)
         if status == BAD_MOVE:
             raise ValueError(f"point {root_move} is no move of the root")
-        complain(status, "")
+        raise_for_status(status, "")
         return status
 
     cdef int check_planes(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int rows) except -1:
@@ -186,20 +186,20 @@ cdef class Tree:
         return 0
 
     def select(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int root_move=-1):
-        cdef Judge judge
-        self.need_root()
+        cdef EvalCallback callback
+        self.require_root()
         self.check_planes(planes, keys, 1)
-        judge = asked_from_python(&planes[0, 0, 0, 0], &keys[0])
-        return self.one(&judge, root_move)
+        callback = deferred_callback(&planes[0, 0, 0, 0], &keys[0])
+        return self.simulate_once(&callback, root_move)
 
     def expand(self, policy, wdl):
         cdef const float[::1] logits = policy.reshape(-1)
         cdef const float[::1] chances = wdl.reshape(-1)
-        if not self.state.walk.pending:
+        if not self.state.simulation.pending:
             raise ValueError("no leaf is pending")
         if logits.shape[0] != self.board.state.points or chances.shape[0] != 3:
             raise ValueError(f"policy must be [{self.board.state.points}] and wdl [3]")
-        complain(answer(&self.state, &logits[0], &chances[0]), "")
+        raise_for_status(expand_deferred(&self.state, &logits[0], &chances[0]), "")
 
     # --- the root ------------------------------------------------------------------------------------------
 
@@ -252,10 +252,10 @@ cdef class Tree:
         return root_of(&self.state).n_visited if has_moves(&self.state) else 0
 
     cdef Edge* edge(self, int i):
-        return &edges_of(&self.state.graph.arena, root_of(&self.state))[i]
+        return &edges_of(&self.state.graph.memory, root_of(&self.state))[i]
 
     cdef int point(self, int i):
-        return moves_of(&self.state.graph.arena, root_of(&self.state))[i]
+        return moves_of(&self.state.graph.memory, root_of(&self.state))[i]
 
     def moves(self):
         cdef int i
@@ -270,10 +270,10 @@ cdef class Tree:
         out = np.empty(self.n_moves(), dtype=np.float32)
         cdef float[::1] view = out
         for i in range(self.n_moves()):
-            if self.state.noise.mixed:
-                view[i] = self.state.noise.clean[self.point(i)]
+            if self.state.noise.applied:
+                view[i] = self.state.noise.original[self.point(i)]
             else:
-                view[i] = priors_of(&self.state.graph.arena, root_of(&self.state))[i]
+                view[i] = priors_of(&self.state.graph.memory, root_of(&self.state))[i]
         return out
 
     def edge_visits(self):
@@ -292,12 +292,12 @@ cdef class Tree:
             view[i] = self.edge(i).q
         return out
 
-    def edge_best(self):
+    def edge_minimax(self):
         cdef int i
         out = np.full(self.n_moves(), np.nan)
         cdef double[::1] view = out
         for i in range(self.n_edges()):
-            view[i] = self.edge(i).best * BEST_UNIT
+            view[i] = self.edge(i).minimax * MINIMAX_UNIT
         return out
 
     def edge_draw(self):
@@ -338,17 +338,17 @@ cdef class Tree:
         cdef int i
         if node == NULL or node.proven == PROVEN_NONE:
             return -1
-        i = best_edge(&self.state.graph.arena, node)
+        i = best_edge(&self.state.graph.memory, node)
         if i >= 0:
             return self.point(i)
         return -1 if node.proof_move == NO_MOVE else node.proof_move
 
     def top_two(self):
-        cdef Favourite found = favourite(&self.state)
+        cdef BestMove found = best_child(&self.state)
         return (found.point, found.visits, found.q, found.second_visits)
 
     def open_moves(self):
-        return moves_left(&self.state)
+        return count_open_moves(&self.state)
 
     def pv(self, int first=-1, int limit=64):
         cdef Ref ref = self.state.graph.root
@@ -356,23 +356,23 @@ cdef class Tree:
         cdef int i
         line = []
         while ref != 0 and len(line) < limit:
-            node = node_at(&self.state.graph.arena, ref)
+            node = node_at(&self.state.graph.memory, ref)
             if node.moves == 0 or node.n_visited == 0:
                 i = -1
             elif not line and first >= 0:
                 for i in range(node.n_visited):
-                    if moves_of(&self.state.graph.arena, node)[i] == first:
+                    if moves_of(&self.state.graph.memory, node)[i] == first:
                         break
                 else:
                     return [first]
             else:
-                i = best_edge(&self.state.graph.arena, node)
+                i = best_edge(&self.state.graph.memory, node)
             if i < 0:
                 if node.proven in (PROVEN_WIN, PROVEN_LOSS) and node.proof_move != NO_MOVE:
                     line.append(node.proof_move)
                 break
-            line.append(moves_of(&self.state.graph.arena, node)[i])
-            ref = edges_of(&self.state.graph.arena, node)[i].child
+            line.append(moves_of(&self.state.graph.memory, node)[i])
+            ref = edges_of(&self.state.graph.memory, node)[i].child
         return line
 
     def exclude(self, points, int distance):
@@ -390,7 +390,7 @@ cdef class Tree:
         return 0
 
     def prove(self, int proven, int distance, int move):
-        self.need_root()
+        self.require_root()
         if proven == PROVEN_WIN and has_moves(&self.state):
             self.prove_edge(move, proven, distance)
         elif not prove_root(&self.state, proven, distance, move):
@@ -431,25 +431,25 @@ cdef class Tree:
 
     @property
     def memory_used(self):
-        return <int64_t>self.state.graph.arena.n_chunks * CHUNK_UNITS * UNIT_BYTES
+        return <int64_t>self.state.graph.memory.n_chunks * CHUNK_UNITS * UNIT_BYTES
 
     @property
     def memory_bytes(self):
-        return <int64_t>self.state.graph.arena.wanted_chunks * CHUNK_UNITS * UNIT_BYTES
+        return <int64_t>self.state.graph.memory.limit_chunks * CHUNK_UNITS * UNIT_BYTES
 
     @memory_bytes.setter
     def memory_bytes(self, value):
-        if value < LEAST_MEMORY:
+        if value < MIN_MEMORY:
             raise ValueError(f"a tree needs at least 1 MiB, not {value} bytes")
-        if not set_bound(&self.state.graph.arena, min(value, 1 << 36)):
+        if not set_limit(&self.state.graph.memory, min(value, 1 << 36)):
             raise MemoryError("no memory for a tree")
 
     def signature(self):
         cdef uint64_t h
         if self.state.graph.root == 0:
             return 0
-        h = digest(&self.state.graph.arena, self.state.graph.root, 0)
-        unmark(&self.state.graph.arena, self.state.graph.root)
+        h = graph_digest(&self.state.graph.memory, self.state.graph.root, 0)
+        clear_marks(&self.state.graph.memory, self.state.graph.root)
         return h
 
     def check(self):
@@ -460,31 +460,31 @@ cdef class Tree:
         dead = set()
         while ref != 0:
             dead.add(ref)
-            ref = <Ref>node_at(&self.state.graph.arena, ref).visits
+            ref = <Ref>node_at(&self.state.graph.memory, ref).visits
         stack = [self.state.graph.root] if self.state.graph.root != 0 else []
         while stack:
             ref = stack.pop()
-            node = node_at(&self.state.graph.arena, ref)
+            node = node_at(&self.state.graph.memory, ref)
             if ref in dead:
-                raise AssertionError(f"node {ref} is about to be freed")
-            if node.key != 0 and find(&self.state.graph, node.key) != ref:
-                raise AssertionError(f"node {ref} cannot be found by its position")
-            if node.n_visited > min(node.room, node.n_moves) or node.n_moves > node.n_legal:
+                raise AssertionError(f"node {ref} is dead but referenced")
+            if node.key != 0 and find_node(&self.state.graph, node.key) != ref:
+                raise AssertionError(f"node {ref} is not in the index")
+            if node.n_visited > min(node.edge_capacity, node.n_moves) or node.n_moves > node.n_legal:
                 raise AssertionError(f"node {ref} has {node.n_visited} edges of {node.n_moves} moves")
-            i = audit(&self.state.graph.arena, node, self.state.graph.lossy)
-            if i != SOUND:
-                raise AssertionError(f"node {ref}: the accounts do not add up: {FAULTS[i]}")
+            i = check_node(&self.state.graph.memory, node, self.state.graph.lossy)
+            if i != CONSISTENT:
+                raise AssertionError(f"node {ref}: inconsistent statistics: {INCONSISTENCIES[i]}")
             for i in range(node.n_visited):
-                child = edges_of(&self.state.graph.arena, node)[i].child
+                child = edges_of(&self.state.graph.memory, node)[i].child
                 if child == 0:
                     continue
                 if child not in ways:
                     stack.append(child)
                 ways[child] = ways.get(child, 0) + 1
         for ref, count in ways.items():
-            if ref != 0 and node_at(&self.state.graph.arena, ref).references < count:
+            if ref != 0 and node_at(&self.state.graph.memory, ref).references < count:
                 raise AssertionError(
-                    f"node {ref}: {node_at(&self.state.graph.arena, ref).references} references of {count}"
+                    f"node {ref}: {node_at(&self.state.graph.memory, ref).references} references of {count}"
                 )
 
     def dump(self, max_nodes=1_000_000):
@@ -499,10 +499,10 @@ cdef class Tree:
             if ref in seen:
                 continue
             seen.add(ref)
-            node = node_at(&self.state.graph.arena, ref)
-            edges = edges_of(&self.state.graph.arena, node)
+            node = node_at(&self.state.graph.memory, ref)
+            edges = edges_of(&self.state.graph.memory, node)
             walked = [
-                (moves_of(&self.state.graph.arena, node)[i], edges[i].visits) for i in range(node.n_visited)
+                (moves_of(&self.state.graph.memory, node)[i], edges[i].visits) for i in range(node.n_visited)
             ]
             out.append((
                 path, node.visits, node.weight, node.value_sum, node.proven, node.distance, node.n_moves,
@@ -533,7 +533,7 @@ cdef class _Batch:
             raise MemoryError("no memory for a batch")
         for i in range(self.n):
             tree = self.trees[i]
-            tree.need_root()
+            tree.require_root()
             if first == NULL:
                 first = tree.board.state
             if tree.board.state.width != first.width or tree.board.state.height != first.height:
@@ -549,7 +549,7 @@ def gather(
 ):
     cdef _Batch batch = _Batch(trees, <int>status.shape[0])
     cdef int32_t[::1] forced = None
-    cdef Judge judge
+    cdef EvalCallback callback
     cdef int i, n = 0, wrong = -1, done, move = -1
     cdef bint with_moves = root_moves is not None
     if with_moves:
@@ -564,14 +564,14 @@ def gather(
             if with_moves:
                 move = forced[i]
             done = 0
-            judge = asked_from_python(&planes[n, 0, 0, 0], &keys[n])
-            status[i] = run(batch.states[i], &judge, tries, move, True, &done)
+            callback = deferred_callback(&planes[n, 0, 0, 0], &keys[n])
+            status[i] = run(batch.states[i], &callback, tries, move, True, &done)
             if status[i] == LEAF:
                 n += 1
             elif status[i] < 0:
                 wrong = i
     if wrong >= 0:
-        complain(status[wrong], f" for tree {wrong}")
+        raise_for_status(status[wrong], f" for tree {wrong}")
         raise ValueError(f"point {forced[wrong]} is no move of the root of tree {wrong}")
     return n
 
@@ -582,7 +582,7 @@ def scatter(trees, const float[:, ::1] policy, const float[:, ::1] wdl, int32_t[
     for i in range(batch.n):
         if status[i] == LEAF:
             n += 1
-            if not batch.states[i].walk.pending:
+            if not batch.states[i].simulation.pending:
                 raise ValueError(f"tree {i} has no pending leaf")
     if policy.shape[0] < n or wdl.shape[0] < n or wdl.shape[1] != 3:
         raise ValueError(f"policy and wdl must have at least {n} rows")
@@ -592,9 +592,9 @@ def scatter(trees, const float[:, ::1] policy, const float[:, ::1] wdl, int32_t[
     with nogil:
         for i in range(batch.n):
             if status[i] == LEAF:
-                outcome = answer(batch.states[i], &policy[n, 0], &wdl[n, 0])
+                outcome = expand_deferred(batch.states[i], &policy[n, 0], &wdl[n, 0])
                 if outcome < 0:
                     worst, wrong = outcome, i
                 status[i] = IDLE
                 n += 1
-    complain(worst, f" for tree {wrong}")
+    raise_for_status(worst, f" for tree {wrong}")

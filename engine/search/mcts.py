@@ -1,4 +1,4 @@
-"""One search: simulations until a stopper says stop, proofs at the root beside them, choice of the move."""
+"""One search: simulations until a stopper ends it, the solver at the root, the choice of the move."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from engine.rules._board import Board
 from engine.search import _tree
 from engine.search._tree import Tree
 from engine.search.params import SearchParams
-from engine.search.prover import RootProver
 from engine.search.result import MoveStats, Proof, SearchResult, Wdl
+from engine.search.root_solver import RootSolver
 from engine.search.stoppers import SearchState, Stopper
 from engine.threats._solver import Solver
 
 INFO_INTERVAL_S = 0.5
-"""How often a running search reports (derived: a human reads no faster)."""
+"""Seconds between reports of a running search (derived: people read no faster)."""
 FIRST_INFO_S = 0.05
-"""When it reports first, where it is to report more often (derived: what looks immediate)."""
+"""Seconds until the first report if reports are more frequent (derived: looks immediate)."""
 KERNEL_SLICE_S = 0.001
-"""How long the kernel runs before stoppers are asked again (derived: far below any deadline's margin)."""
-LOOK_EVERY = 32
-"""Simulations between looks at the root, for the stoppers and the solver (derived: 2 us of 32 x 50 us)."""
-FIRST_LOOKS = 4
-"""Simulations that are each followed by a look (derived: the solver begins with as many questions)."""
-THREES_COST = LINE_NET_COST
-"""Cost of an evaluator from which on nodes inside the tree are solved by fours and threes (derived: calls of
-the solver would take most of the time of cheaper simulations)."""
+"""Seconds that the kernel runs between calls of the stoppers (derived: far below any margin)."""
+CHECK_EVERY = 32
+"""Simulations between updates of the search state (derived: 2 us of 32 x 50 us)."""
+FIRST_CHECKS = 4
+"""First simulations that are each followed by an update (derived: the root solver starts with 4 queries)."""
+VCT_COST = LINE_NET_COST
+"""Smallest `Evaluator.cost` with which the VCT solver runs inside the tree (derived: it would take most of
+the time of cheaper simulations)."""
 PV_MOVES = 8
-"""How many moves of a result carry their principal variation (derived: nobody reads more)."""
+"""Moves of a result that carry a principal variation (derived: nobody reads more)."""
 
 _PROOFS: dict[int, Proof | None] = {
     _tree.PROVEN_NONE: None,
@@ -45,7 +45,7 @@ _EXACT: dict[Proof, Wdl] = {"win": (1.0, 0.0, 0.0), "draw": (0.0, 1.0, 0.0), "lo
 
 
 class Search:
-    """Searches positions of a game, one after the other, and keeps what it learned between them."""
+    """Searches positions of a game and keeps the tree between them."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Search:
         solver: bool = True,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make a search with an empty tree.
+        """Create a search with an empty tree.
 
         Args:
             params: defaults if None.
-            memory_bytes: bound of the tree's nodes and edges, at least 1 MiB; taken as it is needed.
-            solver: look for forced wins by fours and threes, at leaves and at the root.
-            now_s: the monotonic clock of the stoppers, in seconds.
+            memory_bytes: limit of the node memory, at least 1 MiB; allocated when needed.
+            solver: search for VCF and VCT wins, at leaves and at the root.
+            now_s: monotonic clock of the stoppers, seconds.
 
         Raises:
             ValueError: too little memory.
@@ -69,19 +69,19 @@ class Search:
         self.params = params or SearchParams()
         self._now_s = now_s
         self.info_interval_s = INFO_INTERVAL_S
-        """How often a running search reports."""
+        """Seconds between reports of a running search."""
         self._solver = Solver(self.params.solver_table_log2) if solver else None
         self.tree = Tree(self.params, memory_bytes, self._solver)
-        self._prover: RootProver | None = None
+        self._root_solver: RootSolver | None = None
 
     def set_memory(self, memory_bytes: int) -> None:
-        """Bound the tree anew; a tree that is larger is forgotten."""
+        """Set the limit of the node memory; a larger tree is freed."""
         self.tree.memory_bytes = memory_bytes
         if self.tree.memory_used > memory_bytes:
             self.tree.trim()
 
     def clear(self) -> None:
-        """Forget everything; memory stays for reuse."""
+        """Clear the tree and the solver; keep the memory for reuse."""
         self.tree.clear()
         if self._solver is not None:
             self._solver.clear()
@@ -93,31 +93,31 @@ class Search:
         stoppers: Sequence[Stopper],
         on_info: Callable[[SearchResult], None] | None = None,
     ) -> SearchResult:
-        """Search a position until a stopper answers, the root is proven, or memory allows nothing more.
+        """Search a position until a stopper ends it, the root is proven, or memory is full.
 
-        At least one simulation is done, so that there is a move. The result depends on nothing but position,
-        tree, parameters and evaluator where all stoppers count simulations.
+        At least one simulation is done, so that there is a move. The result is deterministic if all stoppers
+        count simulations.
 
         Args:
             board: the position; it is copied.
-            evaluator: the net, or an evaluator of the kernel.
-            stoppers: asked after each simulation (in the kernel after a slice of about a millisecond, and
-                before each look at the root).
-            on_info: receives the result so far every `info_interval_s`.
+            evaluator: called through its `backend` if it has one.
+            stoppers: called after each simulation (with a backend after about a millisecond, and at each
+                update of the state).
+            on_info: receives intermediate results every `info_interval_s`.
 
         Raises:
-            ValueError: the game is over, or the evaluator's answer is not finite.
+            ValueError: the game is over, or an evaluation is not finite.
         """
         tree = self.tree
         tree.set_root(board)
         tree.reset_counters()
         now_s = self._now_s()
         state = SearchState(started_s=now_s, now_s=now_s)
-        self._prover = None
+        self._root_solver = None
         if self._solver is not None:
             budget = self.params.root_solver_nodes
             nodes = max(1, int(budget * evaluator.cost)) if budget else 0
-            self._prover = RootProver(self._solver, tree, board, nodes)
+            self._root_solver = RootSolver(self._solver, tree, board, nodes)
 
         def stop_reason() -> str | None:
             for stopper in stoppers:
@@ -126,23 +126,23 @@ class Search:
                     return reason
             return None
 
-        judge, threes = evaluator.judge, evaluator.cost >= THREES_COST
-        if judge is not None:
-            simulate = self._kernel_steps(lambda slice_: tree.run(slice_, judge, threes=threes), state)
+        backend, vct = evaluator.backend, evaluator.cost >= VCT_COST
+        if backend is not None:
+            simulate = self._kernel_steps(lambda slice_: tree.run(slice_, backend, vct=vct), state)
         else:
             simulate = self._net_steps(board, evaluator)
         info_s = now_s + (
             FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s
         )
         while True:
-            next_look = _next_look(tree.simulations)
-            alive = simulate(next_look - tree.simulations)
+            next_check = _next_check_at(tree.simulations)
+            alive = simulate(next_check - tree.simulations)
             state.now_s = now_s = self._now_s()
             state.simulations = tree.simulations
             state.evaluations = tree.evaluations
-            look = state.simulations >= next_look
-            if look or not alive:
-                self._look(state)
+            due = state.simulations >= next_check
+            if due or not alive:
+                self._update_state(state)
             reason = stop_reason()
             if reason is not None:
                 break
@@ -150,9 +150,9 @@ class Search:
                 state.memory_full = tree.proven == _tree.PROVEN_NONE
                 reason = stop_reason() or ("memory" if state.memory_full else f"proven {state.proven}")
                 break
-            if look and self._prover is not None and self._prover.due(state.simulations):
-                self._prover.step(lambda: self._stops_now(state, stop_reason))
-                self._look(state)
+            if due and self._root_solver is not None and self._root_solver.due(state.simulations):
+                self._root_solver.step(lambda: self._stops_now(state, stop_reason))
+                self._update_state(state)
             if on_info is not None and now_s >= info_s:
                 info_s = now_s + self.info_interval_s
                 on_info(self.result(state, ""))
@@ -163,13 +163,13 @@ class Search:
         return stop_reason() is not None
 
     def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[int], bool]:
-        """Return a function that does one simulation and tells whether another one is possible."""
+        """Return a function that does one simulation and returns whether another is possible."""
         planes = np.zeros((1, N_PLANES, board.height, board.width), dtype=np.float32)
         keys = np.zeros(1, dtype=np.uint64)
         select, expand, evaluate = self.tree.select, self.tree.expand, evaluator.evaluate
         leaf, solved = _tree.LEAF, _tree.SOLVED
 
-        def step(most: int) -> bool:
+        def step(max_simulations: int) -> bool:
             status = select(planes, keys)
             if status == leaf:
                 policy, wdl = evaluate(planes, keys)
@@ -180,19 +180,19 @@ class Search:
         return step
 
     def _kernel_steps(self, run: Callable[[int], int], state: SearchState) -> Callable[[int], bool]:
-        """Return a function that lets the kernel run for about a millisecond; tells whether it can go on.
+        """Return a function that runs the kernel for about a millisecond and returns whether it can continue.
 
-        The function is given the most simulations it may do.
+        The function takes the largest number of simulations.
 
         Args:
-            run: does so many simulations and returns how many were done.
-            state: holds the largest slice that the stoppers allow.
+            run: does a number of simulations and returns how many were completed.
+            state: `max_slice` limits a slice.
         """
         wanted = 1
 
-        def step(most: int) -> bool:
+        def step(max_simulations: int) -> bool:
             nonlocal wanted
-            slice_ = max(1, min(wanted, state.max_slice, most))
+            slice_ = max(1, min(wanted, state.max_slice, max_simulations))
             begin_s = self._now_s()
             done = run(slice_)
             took_s = self._now_s() - begin_s
@@ -205,8 +205,8 @@ class Search:
 
         return step
 
-    def _look(self, state: SearchState) -> None:
-        """Bring what the stoppers see of the root up to date."""
+    def _update_state(self, state: SearchState) -> None:
+        """Update the fields of the state that describe the root."""
         tree = self.tree
         state.looked = state.simulations
         state.proven = _PROOFS[tree.proven]
@@ -220,13 +220,13 @@ class Search:
         state.pv_length = len(tree.pv())
 
     def result(self, state: SearchState, reason: str) -> SearchResult:
-        """Return what the tree knows now."""
+        """Return the current result."""
         tree = self.tree
         candidates = self._candidates()
         proven = _PROOFS[tree.proven]
         pv = candidates[0].pv
-        if proven is not None and self._prover is not None:
-            pv = self._prover.pv or self._prover.extended(pv, tree.distance)
+        if proven is not None and self._root_solver is not None:
+            pv = self._root_solver.pv or self._root_solver.extended(pv, tree.distance)
         done = max(1, tree.simulations)
         return SearchResult(
             point=pv[0],
@@ -270,7 +270,7 @@ class Search:
             plies = distance if proven is not None else None
             stats.append(MoveStats(point, visits, prior, value, wdl, proven, plies, (point,)))
         stats.sort(key=_rank)
-        stats = self._prefer_better(stats)
+        stats = self._apply_lcb(stats)
         if proof >= 0:
             stats.sort(key=lambda move: move.point != proof)
         return tuple(
@@ -279,39 +279,39 @@ class Search:
             for i, m in enumerate(stats)
         )  # fmt: skip
 
-    def _prefer_better(self, ranked: list[MoveStats]) -> list[MoveStats]:
-        """Put a move in front of the most visited one if even a pessimist takes its value for higher.
+    def _apply_lcb(self, ranked: list[MoveStats]) -> list[MoveStats]:
+        """Move the move with the highest lower confidence bound (LCB) to the front.
 
-        The idea of a lower confidence bound is Leela Zero's
-        (https://github.com/leela-zero/leela-zero/pull/2290); the spread of single values is taken as known. A
-        share of a move's value is what the net says of the end of its best line, as in `minimax_share`.
+        LCB = Q' - lcb_stdev / sqrt(visits), Q' = Q + final_minimax_weight * (minimax value - Q), for moves
+        with at least `lcb_min_visit_ratio` of the visits of the most visited one. From Leela Zero
+        (https://github.com/leela-zero/leela-zero/pull/2290), with a constant standard deviation.
         """
         best = ranked[0]
         if best.proven in ("win", "loss") or best.visits == 0:
             return ranked
         params = self.params
-        enough = params.rival_visits * best.visits
-        rivals = [m for m in ranked if m.proven == "draw" or (m.proven is None and m.visits >= enough)]
-        moves, best_lines = self.tree.moves().tolist(), self.tree.edge_best().tolist()
+        min_visits = params.lcb_min_visit_ratio * best.visits
+        eligible = [m for m in ranked if m.proven == "draw" or (m.proven is None and m.visits >= min_visits)]
+        moves, best_lines = self.tree.moves().tolist(), self.tree.edge_minimax().tolist()
         ends: dict[int, float] = dict(zip(moves, best_lines, strict=True))
-        share = params.choice_minimax_share if params.minimax_share > 0 else 0.0
+        share = params.final_minimax_weight if params.minimax_weight > 0 else 0.0
 
-        def pessimistic(move: MoveStats) -> float:
+        def lcb(move: MoveStats) -> float:
             if move.proven:
                 return move.q
-            return move.q + share * (ends[move.point] - move.q) - params.value_spread / math.sqrt(move.visits)
+            return move.q + share * (ends[move.point] - move.q) - params.lcb_stdev / math.sqrt(move.visits)
 
-        chosen = max(rivals, key=pessimistic)
-        if pessimistic(chosen) <= pessimistic(best):
+        chosen = max(eligible, key=lcb)
+        if lcb(chosen) <= lcb(best):
             return ranked
         return [chosen, *(m for m in ranked if m is not chosen)]
 
 
-def _next_look(simulations: int) -> int:
-    """Return after how many simulations the root is looked at next, in every search, whatever its speed."""
-    if simulations < FIRST_LOOKS:
+def _next_check_at(simulations: int) -> int:
+    """Return the simulations at which the state is updated next; independent of speed."""
+    if simulations < FIRST_CHECKS:
         return simulations + 1
-    return (simulations // LOOK_EVERY + 1) * LOOK_EVERY
+    return (simulations // CHECK_EVERY + 1) * CHECK_EVERY
 
 
 def _rank(move: MoveStats) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "fpu_reduction": (-2, 2),
     "fpu_reduction_root": (-2, 2),
     "policy_temperature": (0.01, 100),
-    "minimax_share": (0, 1),
+    "minimax_weight": (0, 1),
     "edge_cap": (0, 484),
     "transpositions": (False, True),
     "leaf_vcf_nodes": (0, 1_000_000_000),
@@ -24,9 +24,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_tree_vct_nodes": (0, 1_000_000_000),
     "root_solver_nodes": (0, 1_000_000_000),
     "solver_table_log2": (4, 28),
-    "choice_minimax_share": (0, 1),
-    "rival_visits": (0.001, 10),
-    "value_spread": (0, 10),
+    "final_minimax_weight": (0, 1),
+    "lcb_min_visit_ratio": (0.001, 10),
+    "lcb_stdev": (0, 10),
     "seed": (0, 2**63 - 1),
 }
 """Least and greatest value of each field (derived: the kernel's types and tables; beyond what could be of use
@@ -35,11 +35,14 @@ where these allow anything)."""
 
 @dataclass(frozen=True, slots=True)
 class SearchParams:
-    """How the tree grows. `N` visits of a node, `n` of an edge, `P` its prior, `L` the prior of proven edges:
+    """Settings of the search.
 
-    an edge scores `Q + c * P / (1 - L) * sqrt(N) / (1 + n)`, `Q` with a share of the minimax, with
-    `c = c_puct + c_puct_log * log(1 + N / c_puct_base)`. An unvisited edge has
-    `Q = q_node - fpu_reduction * sqrt(explored share of P)`, not below -1.
+    With N the visits of a node, n those of an edge, P its prior and L the prior of proven edges,
+
+    score = Q + c * P / (1 - L) * sqrt(N) / (1 + n),   c = c_puct + c_puct_log * log(1 + N / c_puct_base)
+
+    where Q includes `minimax_weight`. An unvisited edge has
+    Q = q_node - fpu_reduction * sqrt(visited part of P), at least -1.
     """
 
     c_puct: float = 1.1
@@ -57,10 +60,10 @@ class SearchParams:
     """The same at the root, where width matters more (tuned: 0.2 -7 Elo [-15, +1] in 2,000 games; nothing
     seen within -0.1 to 0.6 in a survey of 9,726, training/record/search.md)."""
     policy_temperature: float = 1.6
-    """Divides the net's logits; above 1 flattens the priors (tuned: with `rival_visits` and `value_spread`
-    +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, +23 [+7, +40] in 1,000 at equal time,
+    """Divides the net's logits; above 1 flattens the priors (tuned: with `lcb_min_visit_ratio` and
+    `lcb_stdev` +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, +23 [+7, +40] in 1,000 at equal time,
     training/record/search.md)."""
-    minimax_share: float = 0.2
+    minimax_weight: float = 0.2
     """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
     (tuned: +47 Elo [0, +95] over 0 in 200 games, 0.4 no better, training/record/search.md)."""
     edge_cap: int = 32
@@ -91,13 +94,13 @@ class SearchParams:
     `tree_vct_nodes`; 40 took 17 % of the time)."""
     solver_table_log2: int = 16
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
-    choice_minimax_share: float = 0.6
-    """What `minimax_share` is inside the tree, for the choice of the move to play; nothing where that is 0
+    final_minimax_weight: float = 0.6
+    """What `minimax_weight` is inside the tree, for the choice of the move to play; nothing where that is 0
     (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/search.md)."""
-    rival_visits: float = 0.15
+    lcb_min_visit_ratio: float = 0.15
     """Share of the most visited move's visits that a better one must have (tuned: with `policy_temperature`;
     0.5 -32 Elo [-61, -8] in 6,000 games, training/record/search.md)."""
-    value_spread: float = 1.0
+    lcb_stdev: float = 1.0
     """Standard deviation of single evaluations, for that comparison (tuned: with `policy_temperature`; alone
     nothing seen within 0 to 1.8 in 19,112 games)."""
     seed: int = 0

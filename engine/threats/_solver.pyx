@@ -102,7 +102,7 @@ cdef class Solver:
     cdef int64_t threat(self, BoardState* b, int64_t node_budget, Threat* out) noexcept nogil:
         cdef SolverResult result
         out.n = defend(&self.state, b, 1 - b.to_move, False, node_budget, &result, out.points)
-        out.there = out.n >= 0
+        out.found = out.n >= 0
         out.distance = result.distance
         out.move = result.move
         return result.nodes

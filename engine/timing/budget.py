@@ -84,11 +84,11 @@ def plan(
     increment_s = min(max(0, limits.increment_ms) / 1000, left_s)
     if left_s + (moves_to_come - 1) * increment_s >= moves_to_come * turn_s:
         return Budget(hard_s, hard_s, answer_s)
-    spendable_s = max(left_s - moves_to_come * params.kept_ms / 1000, MIN_SPENDABLE * left_s)
-    moves_to_go = max(params.least_moves_to_go, params.moves_to_go - ply // 2)
+    spendable_s = max(left_s - moves_to_come * params.reserve_ms / 1000, MIN_SPENDABLE * left_s)
+    moves_to_go = max(params.min_moves_to_go, params.moves_to_go - ply // 2)
     share_s = spendable_s / moves_to_go + 0.8 * increment_s * (1 - 1 / moves_to_go)
     soft_s = min(hard_s, share_s)
-    stretched_s = min(params.stretch * share_s, max(share_s, params.max_share * spendable_s))
+    stretched_s = min(params.max_factor * share_s, max(share_s, params.max_share * spendable_s))
     return Budget(soft_s, max(soft_s, min(hard_s, stretched_s)), answer_s)
 
 

@@ -1,4 +1,4 @@
-"""More time where the search is unsettled, less where it is decided. Knows numbers only, no tree."""
+"""More time for an unstable search, less for a decided one. Sees numbers only, no tree."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MEMORY = 0.25
 class Pace:
     """Follows one search and moves its deadline between a part of the soft limit and the hard limit.
 
-    Feed it from time to time with what the search thinks. The signs of unrest are those that others
-    use too (Stockfish's `search.cpp`, https://github.com/official-stockfish/Stockfish): a best move that
-    changes, a value that falls, a second move that is close.
+    The signs of instability are those of Stockfish (`search.cpp`,
+    https://github.com/official-stockfish/Stockfish): a best move that changes, a value that falls, a second
+    move that is close.
     """
 
     __slots__ = (
@@ -33,7 +33,7 @@ class Pace:
         Args:
             budget: deadlines in seconds after arrival.
             last_q: value of the previous search of this game for the same player, [-1, 1]; None if unknown.
-            params: what the signs of unrest weigh.
+            params: weights of the signs of instability.
         """
         self._budget = budget
         self._params = params
@@ -76,14 +76,15 @@ class Pace:
         return min(hard_s, soft_s * self.factor())
 
     def factor(self) -> float:
-        """Return by what the soft limit is multiplied now: `least_factor` (decided) to `stretch` (upset)."""
+        """Return the current factor of the soft limit: `min_factor` (decided) to `max_factor` (unstable)."""
         p = self._params
         drop = max(0.0, (self._first_q if self._first_q is not None else self._q) - self._q)
-        unrest = min(1.0, 0.5 * self._changes)
+        instability = min(1.0, 0.5 * self._changes)
         if self._changed_s > SETTLE_S * self._budget.soft_s:
-            unrest = min(1.0, unrest + 0.3)
-        close = max(0.0, min(1.0, (self._rival - 0.3) / 0.6))
-        factor = p.calm + p.close * close + p.unrest * unrest + min(0.8, p.fall * drop)
+            instability = min(1.0, instability + 0.3)
+        closeness = max(0.0, min(1.0, (self._rival - 0.3) / 0.6))
+        factor = p.base + p.closeness * closeness + p.instability * instability
+        factor += min(0.8, p.value_drop * drop)
         if abs(self._q) > 0.95:
-            factor -= p.decided
-        return max(p.least_factor, min(p.stretch, factor))
+            factor -= p.easy_move
+        return max(p.min_factor, min(p.max_factor, factor))

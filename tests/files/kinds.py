@@ -102,7 +102,7 @@ def _opening_error() -> type[Exception]:
 _CONFIGS = [
     b"level = 3\n",
     b'# T\xc3\xbcr\nnet = "default"\noverhead_ms = 120\nsimulations = 500\n\n[search]\nc_puct = 1.2\n',
-    "memory_bytes = 100_000_000\nsolver = true\nsearch.minimax_share = 0.2\n".encode("utf-16"),
+    "memory_bytes = 100_000_000\nsolver = true\nsearch.minimax_weight = 0.2\n".encode("utf-16"),
     b"\xef\xbb\xbfseed = 7\r\ncache_mib = 8\r\n",
 ]
 _POSITIONS = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.encoding import N_PLANES
-from engine.evaluator._judge import HashedJudge
+from engine.evaluator._backend import HashedBackend
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
@@ -72,13 +72,13 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
             policy_temperature=rng.choice([1.0, 1.5]),
             c_puct=rng.choice([0.6, 1.5]),
             transpositions=small or rng.random() < 0.7,
-            minimax_share=rng.choice([0.0, 0.2, 0.9]),
+            minimax_weight=rng.choice([0.0, 0.2, 0.9]),
         )
         evaluator = UniformEvaluator() if uniform else HashedEvaluator(trial)
         tree = Tree(params, 32 << 20)
         tree.set_root(board)
         twin = Twin(board, judge_of(evaluator), params)
-        done = tree.run(n, evaluator.judge)
+        done = tree.run(n, evaluator.backend)
         assert done == sum(twin.simulate() for _ in range(n))
         assert without_stored(tree.dump()) == twin.dump()
         seen.add(tree.proven)
@@ -95,7 +95,7 @@ def test_select_and_expand_grow_the_tree_of_run(rule: int) -> None:
         evaluator = HashedEvaluator(trial)
         by_run, by_hand = Tree(), Tree()
         by_run.set_root(board)
-        by_run.run(300, HashedJudge(trial))
+        by_run.run(300, HashedBackend(trial))
         by_hand.set_root(board)
         planes, keys = np.zeros((1, N_PLANES, 9, 9), np.float32), np.zeros(1, np.uint64)
         for _ in range(300):

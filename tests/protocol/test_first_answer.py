@@ -40,7 +40,7 @@ def test_a_brain_that_has_no_time_to_load_asks_its_net_once(turn_ms: int, questi
 class HangingEvaluator(UniformEvaluator):
     """A net that does not answer before it is told to."""
 
-    judge = None
+    backend = None
 
     def __init__(self) -> None:
         super().__init__()

@@ -235,8 +235,8 @@ class Twin:
                 continue
             explored += edge.prior
             score = edge.q
-            if p.minimax_share > 0:
-                score += p.minimax_share * (edge.best * (1.0 / 127) - score)
+            if p.minimax_weight > 0:
+                score += p.minimax_weight * (edge.best * (1.0 / 127) - score)
             score += scale * edge.prior / (1.0 + edge.visits)
             if score > best_score:
                 best, best_score = edge, score

@@ -75,7 +75,7 @@ def test_defaults():
         ("simulations=-1", "simulations must be from 0"),
         ("temperature_plies=-1", "temperature_plies must be from 0"),
         ("overhead_ms=" + "9" * 400, "overhead_ms must be from 0"),
-        ("oversight=inf", "oversight must be from 0 to 1, not inf"),
+        ("blindness=inf", "blindness must be from 0 to 1, not inf"),
         ("search=x", "unknown configuration key 'search'"),
         ("verbose", "expected key=value"),
     ],

@@ -48,7 +48,7 @@ class Slow:
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)
-    judge = None
+    backend = None
     cost = PYTHON_COST
 
     def __init__(self, clock=None, seconds=0.0):

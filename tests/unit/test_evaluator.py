@@ -29,7 +29,7 @@ class Counting:
     max_batch = None
     min_side, max_side = 5, 22
     rules = (0, 1, 4, 8, 9)
-    judge = None
+    backend = None
     cost = PYTHON_COST
 
     def __init__(self, fault=None):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.encoding import N_PLANES
-from engine.evaluator._judge import LineJudge
+from engine.evaluator._backend import LineNetBackend
 from engine.evaluator._lines import LineNet
 from engine.rules._board import Board
 from engine.search import _tree
@@ -39,7 +39,7 @@ def test_the_kernel_grows_the_same_tree(rule, width, height):
     for tree in trees:
         tree.set_root(board)
     done = grown_from_python(trees[0], net, board, 600)
-    assert trees[1].run(600, LineJudge(net)) == done
+    assert trees[1].run(600, LineNetBackend(net)) == done
     for name in ("moves", "priors", "edge_visits", "edge_q", "edge_proven", "edge_distance"):
         np.testing.assert_array_equal(*(getattr(tree, name)() for tree in trees), err_msg=name)
     for name in ("visits", "wdl", "proven", "distance", "evaluations", "solver_nodes", "depth_sum"):
@@ -51,9 +51,9 @@ def test_nothing_is_done_below_a_decided_root():
     board = put(Board(9), "0,0 0,8 1,0 1,8 2,0 2,8 3,0 3,8")
     tree = Tree()
     tree.set_root(board)
-    assert tree.run(100, LineJudge(net)) <= 1
+    assert tree.run(100, LineNetBackend(net)) <= 1
     assert tree.proven == _tree.PROVEN_WIN
-    assert tree.run(100, LineJudge(net)) == 0
+    assert tree.run(100, LineNetBackend(net)) == 0
 
 
 def test_a_net_that_answers_nonsense_is_an_error():
@@ -62,15 +62,15 @@ def test_a_net_that_answers_nonsense_is_an_error():
     tree = Tree()
     tree.set_root(Board(9))
     with pytest.raises(ValueError, match="not finite"):
-        tree.run(10, LineJudge(LineNet(weights, 1)))
+        tree.run(10, LineNetBackend(LineNet(weights, 1)))
 
 
 def test_without_a_net_or_a_root_there_is_nothing_to_run():
     tree = Tree()
     with pytest.raises(ValueError, match="no root"):
-        tree.run(1, LineJudge(LineNet(random_weights(1, 16, 2, 8, 8, 16), 1)))
+        tree.run(1, LineNetBackend(LineNet(random_weights(1, 16, 2, 8, 8, 16), 1)))
     tree.set_root(Board(9))
     with pytest.raises(TypeError):
         tree.run(1, None)
     with pytest.raises(ValueError, match="not built"):
-        LineJudge(LineNet.__new__(LineNet))
+        LineNetBackend(LineNet.__new__(LineNet))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from engine import ConfigError, Engine, EngineConfig, SearchLimits
-from engine.choice import what_is_seen
+from engine.choice import perceived_board
 from engine.evaluator.make import make_evaluator
 from engine.evaluator.uniform import UniformEvaluator
-from engine.levels import GOVERNED, LEVELS, Level, level
+from engine.levels import LEVEL_FIELDS, LEVELS, Level, level
 from engine.rules._board import Board
 from engine.rules.geometry import parse_moves
 from training.levels import main
@@ -23,8 +23,8 @@ DISTANT_BLOCK = "g8h8a3i8a5j8c1k8c3a1"  # the same, seen from the corner
 @pytest.mark.parametrize("number", range(1, 11))
 def test_every_level_resolves(number):
     config = EngineConfig.from_mapping({"level": str(number), "seed": "7"}).resolved()
-    assert {name: getattr(config, name) for name in GOVERNED} == {
-        name: getattr(level(number), name) for name in GOVERNED
+    assert {name: getattr(config, name) for name in LEVEL_FIELDS} == {
+        name: getattr(level(number), name) for name in LEVEL_FIELDS
     }
     assert config.level is None and config.seed == 7
     assert config.resolved() is config
@@ -37,7 +37,7 @@ def test_the_top_level_is_the_plain_engine():
 def test_the_table_never_weakens_upwards():
     for low, high in itertools.pairwise(LEVELS):
         assert (high.simulations or 10**9) >= (low.simulations or 10**9)
-        assert high.temperature <= low.temperature and high.oversight <= low.oversight
+        assert high.temperature <= low.temperature and high.blindness <= low.blindness
         assert high.solver >= low.solver
 
 
@@ -49,7 +49,7 @@ def test_the_table_never_weakens_upwards():
         ({"level": "high"}, "level needs int"),
         ({"level": "3", "simulations": "9"}, "leave out simulations or level"),
         ({"level": "3", "solver": "no"}, "leave out solver or level"),
-        ({"oversight": "2"}, "oversight must be from 0 to 1"),
+        ({"blindness": "2"}, "blindness must be from 0 to 1"),
     ],
 )
 def test_bad_levels_are_refused(settings, message):
@@ -80,30 +80,30 @@ def uniform_engine(**settings):
 def test_oversight_overlooks_a_block_and_mostly_a_distant_one():
     block = parse_moves("l8", 15, 15)[0]
     assert {r.point for r in moves_of(uniform_engine())} == {block}
-    near = sum(r.point == block for r in moves_of(uniform_engine(oversight=0.7), 200))
-    far = sum(r.point == block for r in moves_of(uniform_engine(oversight=0.7), 200, moves=DISTANT_BLOCK))
+    near = sum(r.point == block for r in moves_of(uniform_engine(blindness=0.7), 200))
+    far = sum(r.point == block for r in moves_of(uniform_engine(blindness=0.7), 200, moves=DISTANT_BLOCK))
     assert 80 <= near <= 180 and 2 <= far <= 60  # by chances 0.60 and 0.09
 
 
 def test_with_all_stones_in_sight_nothing_is_overlooked():
     board = board_of(BLOCK)
-    assert what_is_seen(board, 0.0, Random(1)) is board
+    assert perceived_board(board, 0.0, Random(1)) is board
     few = board_of("h8i9")
-    assert what_is_seen(few, 1.0, Random(1)) is few
+    assert perceived_board(few, 1.0, Random(1)) is few
 
 
 def test_the_last_two_stones_and_obstacles_are_always_seen():
     board = Board.from_stones(15, 15, 0, [(0, 3), (1, 0), (2, 1), (220, 0), (224, 1)])
     board.set_to_move(1)
     for seed in range(20):
-        mind = what_is_seen(board, 1.0, Random(seed))
+        mind = perceived_board(board, 1.0, Random(seed))
         assert mind.stones() == [(0, 3), (220, 0), (224, 1)] and mind.to_move == 1
     assert len(board.stones()) == 5
 
 
 @pytest.mark.parametrize(("rule", "seed"), [(0, 1), (4, 2)])
 def test_who_overlooks_everything_still_plays_legal_moves(rule, seed):
-    engine = uniform_engine(oversight=1.0, temperature=2.0)
+    engine = uniform_engine(blindness=1.0, temperature=2.0)
     engine.new_game(9, 9, rule)
     while engine.board.winner == 2 and engine.board.legal_points():
         point = engine.think(SearchLimits(), engine.clock.now_s()).point
@@ -113,7 +113,7 @@ def test_who_overlooks_everything_still_plays_legal_moves(rule, seed):
 
 def test_moves_are_drawn_near_the_stones_and_no_worse_than_a_plan():
     class Judge(UniformEvaluator):
-        judge = None
+        backend = None
 
         def evaluate(self, planes, keys):
             logits, wdl = super().evaluate(planes, keys)
@@ -189,7 +189,7 @@ def test_suggested_levels_interpolate():
 def test_the_measurement_runs_and_prints_a_table_it_reads(tmp_path, capsys):
     table, saved = tmp_path / "levels.json", tmp_path / "next.json"
     rows = [[1, 1.0, 0.9, False], [20, 0.0, 0.0, True], [None, 0.0, 0.0, True]]
-    table.write_text(json.dumps([dict(zip(GOVERNED, row, strict=True)) for row in rows]))
+    table.write_text(json.dumps([dict(zip(LEVEL_FIELDS, row, strict=True)) for row in rows]))
     options = [
         "--net",
         "uniform",

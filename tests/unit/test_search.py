@@ -30,7 +30,7 @@ class PythonHashed(HashedEvaluator):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self.judge = None
+        self.backend = None
         self.calls = 0
 
     def evaluate(self, planes, keys):
@@ -85,11 +85,11 @@ def test_the_move_has_the_best_value_of_those_that_have_enough_visits(share: flo
     others = 0
     for seed in range(8):
         board = random_position(random.Random(seed), 15, 15, 0, 8)
-        params = SearchParams(choice_minimax_share=share, rival_visits=0.3, value_spread=0.4)
+        params = SearchParams(final_minimax_weight=share, lcb_min_visit_ratio=0.3, lcb_stdev=0.4)
         search = Search(params, 32 * MIB, solver=False)
         result = search.search(board, HashedEvaluator(seed), [NodeLimit(500)])
         tree = search.tree
-        visits, q, best = tree.edge_visits(), tree.edge_q(), tree.edge_best()
+        visits, q, best = tree.edge_visits(), tree.edge_q(), tree.edge_minimax()
         rivals = np.flatnonzero(visits >= 0.3 * visits.max())
         value = q[rivals] + share * (best[rivals] - q[rivals]) - 0.4 / np.sqrt(visits[rivals])
         assert result.point == tree.moves()[rivals[np.argmax(value)]]

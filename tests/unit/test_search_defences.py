@@ -71,7 +71,7 @@ def test_defences_beyond_the_cap_are_stored_when_they_are_wanted(threat: str) ->
     defences = Solver(14).solve(board, "vcf", 0, 100_000).defences
     assert sorted(tree.moves().tolist()) == list(defences)
     tree.exclude(tree.moves()[:1].tolist(), 4)
-    assert tree.run(20, HashedEvaluator(1).judge) == 20 or tree.proven == PROVEN_LOSS
+    assert tree.run(20, HashedEvaluator(1).backend) == 20 or tree.proven == PROVEN_LOSS
 
 
 def threatened(rule: int, count: int) -> Iterator[tuple[Tree, Board]]:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.evaluator._judge import HashedJudge
+from engine.evaluator._backend import HashedBackend
 from engine.rules._board import Board
 from engine.search._tree import PROVEN_NONE, Tree
 from engine.search.params import SearchParams
@@ -27,7 +27,7 @@ def test_subtree_is_kept_after_two_plies() -> None:
     assert kept == rows[tuple(line)][1] > 20
     below = [(row[0][2:], *row[1:6]) for path, row in rows.items() if path[:2] == tuple(line)]
     assert sorted(below) == sorted(tuple(row[:6]) for row in tree.dump())
-    tree.run(100, HashedJudge(1))
+    tree.run(100, HashedBackend(1))
     assert tree.visits == kept + 100
 
 
@@ -69,7 +69,7 @@ def test_other_positions_clear_the_tree(change: str) -> None:
         other = put(Board(15, 15, 0), "8,8 7,7")
     assert tree.set_root(other) == 0
     assert not tree.has_root
-    assert tree.run(10, HashedJudge(1)) == 10
+    assert tree.run(10, HashedBackend(1)) == 10
     assert sorted(tree.moves().tolist()) == other.legal_points()
 
 
@@ -88,7 +88,7 @@ def test_game_over_is_refused() -> None:
     with pytest.raises(ValueError, match="over"):
         tree.set_root(board)
     with pytest.raises(ValueError, match="root"):
-        tree.run(1, HashedJudge(0))
+        tree.run(1, HashedBackend(0))
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -98,14 +98,14 @@ def test_full_arena_goes_on_searching_within_its_bound() -> None:
     board = put(Board(15, 15, 0), "7,7")
     tree = Tree(SearchParams(edge_cap=0), MIB)
     tree.set_root(board)
-    assert tree.run(6000, HashedJudge(1)) == 6000
+    assert tree.run(6000, HashedBackend(1)) == 6000
     assert tree.visits == 6000
     assert tree.memory_used <= MIB
     assert tree.nodes < 2000
     assert sum(row[1] for row in tree.dump() if len(row[0]) == 1) == 5999
     board.place(tree.top_two()[0])
     tree.set_root(board)
-    assert tree.run(3000, HashedJudge(1)) == 3000
+    assert tree.run(3000, HashedBackend(1)) == 3000
     assert tree.memory_used <= MIB
 
 
@@ -115,7 +115,7 @@ def test_buried_subtrees_are_used_again() -> None:
     used = []
     for _ in range(12):
         tree.set_root(board)
-        if tree.run(1500, HashedJudge(3)) < 1500:
+        if tree.run(1500, HashedBackend(3)) < 1500:
             break
         used.append(tree.memory_used)
         board.place(tree.top_two()[0])
@@ -131,7 +131,7 @@ def test_hundred_games_leave_no_memory_behind() -> None:
         board = Board(8, 8, rng.choice((0, 1, 4, 8, 9)))
         while board.winner == 2 and board.n_empty:
             tree.set_root(board)
-            tree.run(40, HashedJudge(game))
+            tree.run(40, HashedBackend(game))
             point = tree.proof_move() if tree.proven != PROVEN_NONE else tree.top_two()[0]
             if point < 0:
                 break
@@ -147,7 +147,7 @@ def test_bounds_of_memory() -> None:
     tree = grown(put(Board(15, 15, 0), "4,4"), 8000)
     assert tree.memory_used > MIB
     tree.memory_bytes = MIB
-    assert tree.run(10, HashedJudge(1)) == 10
+    assert tree.run(10, HashedBackend(1)) == 10
     tree.clear()
     assert tree.memory_used <= MIB
     tree.trim()

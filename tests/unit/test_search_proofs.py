@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.evaluator._judge import HashedJudge, UniformJudge
+from engine.evaluator._backend import HashedBackend, UniformBackend
 from engine.rules._board import EMPTY, Board
 from engine.search._tree import FULL, LEAF, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, SOLVED, Tree
 from engine.search.params import SearchParams
@@ -28,7 +28,7 @@ def test_proofs_agree_with_and_without_the_solver(rule: int) -> None:
         for with_solver in (None, solver):
             tree = Tree(SearchParams(), 64 * MIB, with_solver)
             tree.set_root(board)
-            tree.run(4000, UniformJudge())
+            tree.run(4000, UniformBackend())
             results.append(tree.proven)
         if PROVEN_NONE not in results:
             assert results[0] == results[1]
@@ -43,7 +43,7 @@ def test_solver_spares_the_net() -> None:
     off = Tree(SearchParams(leaf_vcf_nodes=0), 32 * MIB, Solver(14))
     for tree in (with_solver, without, off):
         tree.set_root(board)
-        tree.run(400, HashedJudge(1))
+        tree.run(400, HashedBackend(1))
     assert with_solver.solver_nodes > 0
     assert with_solver.solved_leaves > without.solved_leaves
     assert off.solver_nodes == 0
@@ -56,7 +56,7 @@ def test_two_runs_grow_the_same_tree() -> None:
     for _ in range(2):
         tree = Tree(SearchParams(), 64 * MIB, Solver(14))
         tree.set_root(board)
-        tree.run(1000, HashedJudge(1))
+        tree.run(1000, HashedBackend(1))
         signatures.add(tree.signature())
     assert len(signatures) == 1
 
@@ -94,7 +94,7 @@ def test_threes_in_the_tree_prove_nothing_wrong(rule: int) -> None:
             continue
         exhaustive = Tree(SearchParams(), 64 * MIB)
         exhaustive.set_root(board)
-        exhaustive.run(20_000, UniformJudge())
+        exhaustive.run(20_000, UniformBackend())
         tree = Tree(params, 64 * MIB, solver)
         tree.set_root(board)
         simulate(tree, board, 300)
@@ -142,7 +142,7 @@ def test_moves_in_another_order_lead_to_the_same_node() -> None:
     for shared in (False, True):
         tree = trees[shared] = Tree(SearchParams(transpositions=shared))
         tree.set_root(put(Board(5), "0,0 1,1 4,0 3,4 2,2 0,4"))
-        assert tree.run(3000, HashedJudge(5)) == 3000
+        assert tree.run(3000, HashedBackend(5)) == 3000
     assert len(set(positions_of(trees[True]))) == trees[True].nodes
     assert len(set(positions_of(trees[False]))) < 0.95 * trees[False].nodes
     assert trees[True].evaluations < 0.95 * trees[False].evaluations
@@ -157,7 +157,7 @@ def test_a_proof_counts_for_every_way_to_it() -> None:
     for shared in (False, True):
         tree = Tree(SearchParams(transpositions=shared, edge_cap=0))
         tree.set_root(board)
-        tree.run(40_000, HashedJudge(5))
+        tree.run(40_000, HashedBackend(5))
         results[shared] = (tree.proven, tree.distance)
     assert results == {False: (PROVEN_NONE, 0), True: (PROVEN_DRAW, 10)}
 
@@ -171,7 +171,7 @@ def test_shared_nodes_live_as_long_as_somebody_needs_them() -> None:
         if board.winner != EMPTY or board.n_empty == 0:
             board = Board(6)
         tree.set_root(board)
-        tree.run(2500, UniformJudge())
+        tree.run(2500, UniformBackend())
         tree.check()
         positions = positions_of(tree)
         assert len(set(positions)) == len(positions) <= tree.nodes

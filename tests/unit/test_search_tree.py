@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.encoding import N_PLANES, encode
-from engine.evaluator._judge import HashedJudge
+from engine.evaluator._backend import HashedBackend
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
@@ -36,7 +36,7 @@ LONG = 10 if os.environ.get("TENGEN_LONG") == "1" else 1
 def grown(board: Board, simulations: int = 500, *, params: SearchParams | None = None, seed: int = 1) -> Tree:
     tree = Tree(params, 64 * MIB)
     tree.set_root(board)
-    tree.run(simulations, HashedJudge(seed))
+    tree.run(simulations, HashedBackend(seed))
     return tree
 
 
@@ -58,7 +58,7 @@ def test_python_and_kernel_evaluators_agree_bit_for_bit(evaluator: HashedEvaluat
     planes = np.zeros((50, N_PLANES, 9, 7), np.float32)
     policy, wdl = evaluator.evaluate(planes, keys)
     for i, key in enumerate(keys.tolist()):
-        logits, chances = evaluator.judge.ask(planes[i], key)
+        logits, chances = evaluator.backend.evaluate(planes[i], key)
         assert (logits == policy[i]).all()
         assert (chances == wdl[i]).all()
     assert np.abs(wdl.sum(axis=1) - 1).max() < 1e-6
@@ -79,8 +79,8 @@ def test_value_is_negated_once_a_ply() -> None:
     visited = tree.edge_visits() > 0
     assert tree.edge_q()[visited] == pytest.approx([-0.8, -0.8])
     assert tree.edge_draw()[visited] == pytest.approx([0.1, 0.1])
-    assert tree.edge_best()[visited] == pytest.approx([-0.8, -0.8], abs=1 / 127)
-    assert np.isnan(tree.edge_best()[~visited]).all()
+    assert tree.edge_minimax()[visited] == pytest.approx([-0.8, -0.8], abs=1 / 127)
+    assert np.isnan(tree.edge_minimax()[~visited]).all()
     win, draw, loss = tree.wdl
     assert win - loss == pytest.approx((0.8 - 0.8 - 0.8) / 3)
     assert draw == pytest.approx(0.1)
@@ -97,7 +97,7 @@ def test_winning_move_of_one_colour_is_found_for_both() -> None:
         assert line == {1 if first else 0}
         tree = Tree(SearchParams(), 32 * MIB, Solver(12))
         tree.set_root(board)
-        tree.run(50, HashedJudge(1))
+        tree.run(50, HashedBackend(1))
         assert tree.proven == PROVEN_WIN
         assert tree.distance == 3
 
@@ -204,9 +204,9 @@ def test_shortest_win_is_reported() -> None:
     board = put(Board(15, 15, 0), "7,7 0,0 8,7 2,0 9,7 4,0")
     tree = Tree(SearchParams(), 64 * MIB, Solver(14))
     tree.set_root(board)
-    tree.run(10, HashedJudge(0))
+    tree.run(10, HashedBackend(0))
     assert (tree.proven, tree.distance) == (PROVEN_WIN, 3)
-    assert tree.run(10, HashedJudge(0)) == 0
+    assert tree.run(10, HashedBackend(0)) == 0
 
 
 def test_solved_root_takes_no_simulations() -> None:
@@ -231,7 +231,7 @@ def test_moves_proven_to_lose_leave_the_average() -> None:
     assert tree.visits == visits, "visits count effort"
     assert tree.wdl[0] - tree.wdl[2] == pytest.approx(total / weight, abs=1e-6)
     before = tree.edge_visits()[:3].copy()
-    tree.run(300, HashedJudge(1))
+    tree.run(300, HashedBackend(1))
     assert (tree.edge_visits()[:3] == before).all(), "proven moves take no simulations"
 
 
@@ -259,7 +259,7 @@ def test_noise_acts_on_every_move_and_is_left_behind() -> None:
             tree.set_root(board)
         noisy.add_root_noise(0.5, seed=ply)
         for tree in (quiet, noisy):
-            tree.run(300, HashedJudge(4))
+            tree.run(300, HashedBackend(4))
         fresh = grown(board, 1, seed=4)
         clean = dict(zip(noisy.moves().tolist(), noisy.priors().tolist(), strict=True))
         expected = dict(zip(fresh.moves().tolist(), fresh.priors().tolist(), strict=True))
@@ -280,7 +280,7 @@ def test_noise_does_not_pile_up() -> None:
     tree.add_root_noise(0.0)
     assert sorted(tree.priors().tolist()) == sorted(before.tolist())
     tree.add_root_noise(0.25, seed=1)
-    tree.run(50, HashedJudge(1))
+    tree.run(50, HashedBackend(1))
     assert sorted(tree.priors().tolist()) == sorted(before.tolist())
 
 
@@ -306,7 +306,7 @@ def test_batches_grow_the_same_trees_as_single_simulations() -> None:
     for tree, board in zip(trees, boards, strict=True):
         alone = Tree(SearchParams(), 4 * MIB)
         alone.set_root(board)
-        alone.run(200, HashedJudge(2))
+        alone.run(200, HashedBackend(2))
         assert tree.signature() == alone.signature()
 
 

@@ -56,7 +56,7 @@ def test_the_space_of_the_docs_is_one():
         (ROOT_SPACE + '"search.fpu_reduction" = { low = nan, high = 1 }', "numbers"),
         (ROOT_SPACE + '"search.fpu_reduction" = { low = -1, high = 1, log = true }', "log"),
         (ROOT_SPACE + '"search.fpu_reduction" = { low = 0, high = 1, step = 1 }', "needs"),
-        (ROOT_SPACE + '"search.minimax_share" = { low = 0, high = 5 }', "minimax_share"),
+        (ROOT_SPACE + '"search.minimax_weight" = { low = 0, high = 5 }', "minimax_weight"),
     ],
 )
 def test_a_bad_space_is_one_line(tmp_path, capsys, text, words):

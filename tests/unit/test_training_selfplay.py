@@ -316,7 +316,7 @@ def test_a_batch_without_wishes_does_nothing():
 class WithoutJudge:
     """Another evaluator, to be asked in batches."""
 
-    judge = None
+    backend = None
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator

@@ -38,7 +38,7 @@ def untrained_net(folder: Path, config: NetConfig, device: str) -> str:
 
 def in_kernel(file: str) -> bool:
     """Return whether the kernel computes the net of a file, and onnxruntime could."""
-    return file.endswith(".onnx") and load_evaluator(file).judge is not None
+    return file.endswith(".onnx") and load_evaluator(file).backend is not None
 
 
 def learner_speed(config: LearnerConfig, run_dir: Path, device: str, seconds: float) -> str:

@@ -20,7 +20,7 @@ from arena.match_result import MatchResult
 from arena.players import make_local
 from arena.records import GameSetup
 from arena.referee import play_game
-from engine.levels import GOVERNED, Level
+from engine.levels import LEVEL_FIELDS, Level
 
 VIRTUAL_DRAWS = 0.1
 """Between levels that met (derived: neighbours fix the scale; sweeps of far levels must not press it)."""
@@ -28,7 +28,7 @@ VIRTUAL_DRAWS = 0.1
 
 def level_player(level: Level, net: str) -> str:
     """Return the text that `training.match` makes a player of this level from."""
-    settings = ",".join(f"{name}={getattr(level, name)}" for name in GOVERNED)
+    settings = ",".join(f"{name}={getattr(level, name)}" for name in LEVEL_FIELDS)
     return f"engine:net={net},{settings}"
 
 
@@ -65,7 +65,7 @@ def suggest(levels: Sequence[Level], elos: Sequence[float], top_simulations: int
             Level(
                 simulations=round(2 ** (logs[0] + share * (logs[1] - logs[0]))),
                 temperature=round(below.temperature + share * (above.temperature - below.temperature), 2),
-                oversight=round(below.oversight + share * (above.oversight - below.oversight), 3),
+                blindness=round(below.blindness + share * (above.blindness - below.blindness), 3),
                 solver=(above if share >= 0.5 else below).solver,
             )
         )
@@ -98,7 +98,7 @@ def report(
     )
     elos = [ratings.get(f"{i + 1}", (0.0, 0.0)) for i in range(len(levels))]
     lines = [
-        "level  simulations  temperature  oversight  solver     Elo    +-   step  against the level below"
+        "level  simulations  temperature  blindness  solver     Elo    +-   step  against the level below"
     ]
     for i in played:
         level, (elo, half) = levels[i], elos[i]
@@ -116,7 +116,7 @@ def _row(index: int, level: Level) -> str:
     simulations = "-" if level.simulations is None else str(level.simulations)
     solver = "yes" if level.solver else "no"
     return (
-        f"{index + 1:5d}  {simulations:>11}  {level.temperature:11.2f}  {level.oversight:9.3f}  {solver:>6}"
+        f"{index + 1:5d}  {simulations:>11}  {level.temperature:11.2f}  {level.blindness:9.3f}  {solver:>6}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from engine.encoding import N_PLANES
-from engine.evaluator._judge import KernelJudge
+from engine.evaluator._backend import KernelBackend
 from engine.evaluator.base import Evaluator
 from engine.search._tree import EVALUATED, IDLE, LEAF, Tree, gather, scatter
 
@@ -44,9 +44,9 @@ class LeafBatch:
         Returns:
             Number of leaves evaluated; 0 when no searcher wants anything.
         """
-        judge = evaluator.judge
-        if judge is not None:
-            return sum(_in_the_kernel(searcher, judge, rounds) for searcher in searchers)
+        backend = evaluator.backend
+        if backend is not None:
+            return sum(_in_the_kernel(searcher, backend, rounds) for searcher in searchers)
         return sum(self._round(searchers, evaluator) for _ in range(rounds))
 
     def _round(self, searchers: Sequence[Searcher], evaluator: Evaluator) -> int:
@@ -75,11 +75,11 @@ class LeafBatch:
         return n
 
 
-def _in_the_kernel(searcher: Searcher, judge: KernelJudge, rounds: int) -> int:
+def _in_the_kernel(searcher: Searcher, backend: KernelBackend, rounds: int) -> int:
     """Do simulations until so many were evaluated, or the searcher wants no more; return how many were."""
     evaluated = 0
     while evaluated < rounds and (root_move := searcher.want) is not None:
-        status = searcher.tree.simulate(judge, root_move)
+        status = searcher.tree.simulate(backend, root_move)
         evaluated += status == EVALUATED
         searcher.advance(status)
     return evaluated

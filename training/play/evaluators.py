@@ -27,7 +27,7 @@ class HandMadeEvaluator:
     max_batch: int | None = None
     min_side, max_side = 5, 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
-    judge = None
+    backend = None
     cost = PYTHON_COST
 
     # Logit of a point for each plane that is set there; own shapes a little over the opponent's.
@@ -64,7 +64,7 @@ class TorchEvaluator:
     min_side, max_side = 5, 22
     rules: tuple[int, ...] = (0, 1, 4, 8, 9)
     feature_version = FEATURE_VERSION
-    judge = None
+    backend = None
     cost = PYTHON_COST
     _STEP = 64  # batches are rounded up to a multiple, so that cuDNN sees few shapes
 

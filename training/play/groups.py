@@ -57,7 +57,7 @@ class GameGroup:
 
     def step(self, evaluator: Evaluator) -> None:
         """Do some searches in every game."""
-        rounds = KERNEL_ROUNDS if evaluator.judge else BATCH_ROUNDS
+        rounds = KERNEL_ROUNDS if evaluator.backend else BATCH_ROUNDS
         self.counters.evaluations += self._batch.step(self.games, evaluator, rounds)
 
 

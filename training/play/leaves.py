@@ -69,7 +69,7 @@ def leaves(
     Raises:
         ValueError: the kernel cannot ask this evaluator.
     """
-    if evaluator.judge is None:
+    if evaluator.backend is None:
         raise ValueError(f"leaves need a net that the kernel plays, {evaluator.name} is none")
     rng = random.Random(seed)
     tree = Tree(SearchParams(), _TREE_BYTES, Solver(_TABLE_BITS))
@@ -90,7 +90,7 @@ def leaves(
             tree.set_root(board)
             step = int(_SIMULATIONS[0] * (_SIMULATIONS[1] / _SIMULATIONS[0]) ** rng.random()) // _LEAVES
             for _ in range(_LEAVES):
-                tree.run(step, evaluator.judge)
+                tree.run(step, evaluator.backend)
                 if tree.select(planes, key) == LEAF:
                     bits = np.packbits(planes.reshape(-1) > 0)
                     found.setdefault((game.width, game.height), []).append((bits, game.rule))

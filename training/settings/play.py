@@ -98,7 +98,7 @@ class PlayConfig:
     def search_params(self) -> SearchParams:
         """Return the settings of the tree."""
         return SearchParams(
-            leaf_vcf_nodes=self.leaf_vcf_nodes, policy_temperature=self.policy_temperature, minimax_share=0.0
+            leaf_vcf_nodes=self.leaf_vcf_nodes, policy_temperature=self.policy_temperature, minimax_weight=0.0
         )
 
 

@@ -1,8 +1,8 @@
 """The parts of the compiled tree: declarations with code, from which `engine.search._tree` is built.
 
-In order of dependence: `arena` (memory), `node` (records), `graph` (nodes by position, references), `room`
-(what goes when memory is short), `accounts` (what the sums of nodes are made of), `select`, `expand`,
-`settle` (rules and solver), `noise`, `walk` (one simulation from top to bottom: begin to read there); `root`
-and `inspect` serve the Python face. Functions take an `Arena` where they only read and write records, a
-`Graph` where they may take or free memory.
+In order of dependence: `node_memory` (blocks of memory), `node` (records), `graph` (node index, references),
+`prune` (freeing memory), `backup` (node statistics and proofs), `select` (PUCT), `expand` (moves and priors),
+`leaf` (rules and solver), `noise`, `simulate` (one simulation; start reading here). `root` and `inspect`
+serve the Python interface. Functions take a `NodeMemory` if they only read and write records, a `Graph` if
+they may allocate or free nodes.
 """

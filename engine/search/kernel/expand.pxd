@@ -1,26 +1,26 @@
 # cython: language_level=3
-"""Which moves a node stores, and with which priors: at first the best, later all, or only those that still count."""
+"""Which moves a node stores, and their priors: first the best, later all, or only those that may hold."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from engine.search.kernel.backup cimport retract_move
+from engine.search.kernel.graph cimport Graph, allocate
 from engine.search.kernel.maths cimport exp_negative, kth_largest
-from engine.search.kernel.accounts cimport take_back
-from engine.search.kernel.arena cimport Arena, Ref, at, give
-from engine.search.kernel.graph cimport Graph, take
 from engine.search.kernel.node cimport (
     PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, Path, edges_of, exact_q, moves_of, moves_units, node_at,
     priors_of,
 )
+from engine.search.kernel.node_memory cimport NodeMemory, Ref, block_at, free_block
 
-cdef struct Moves:              # of one position, ascending
+cdef struct MoveList:       # legal moves of a position, ascending
     int n
     uint16_t points[484]
 
 
 cdef inline bint softmax(
-    const float* logits, const Moves* moves, double inverse_temperature, float* priors
+    const float* logits, const MoveList* moves, double inverse_temperature, float* priors
 ) noexcept nogil:
-    """Priors of the moves, in their order, from logits by point; False if a logit is not finite."""
+    """Compute the priors of the moves, in their order, from logits by point; False if a logit is not finite."""
     cdef double weights[484]
     cdef double total = 0, inverse, top, logit
     cdef int n = moves.n, i
@@ -45,39 +45,39 @@ cdef inline bint softmax(
 
 
 cdef inline uint64_t rank_of(uint32_t bits, uint16_t point) noexcept nogil:
-    """Order of a move by prior (its bits, which order like it); the lower point is the greater of two equals."""
+    """Return the rank of a move: by the bits of its prior, which order like the prior, then by the lower point."""
     return (<uint64_t>bits << 16) | <uint64_t>(0xFFFF - point)
 
 
 cdef inline bint store_moves(
-    Graph* graph, Node* node, const Moves* legal, const float* new_priors, int cap
+    Graph* graph, Node* node, const MoveList* legal, const float* new_priors, int cap
 ) noexcept nogil:
-    """Give a node its moves, the best `cap` by prior; False without memory."""
+    """Store the moves of a node, the best `cap` by prior; False without memory."""
     cdef int n = legal.n, i, k = 0, first = 0
     cdef bint stays
     cdef uint32_t top = 0, bucket
-    cdef uint64_t least
+    cdef uint64_t cutoff
     cdef double tail = 0
     cdef float* priors
     cdef uint16_t* moves
     cdef uint32_t bits[484]
     cdef uint64_t ranks[484]
     cdef uint8_t buckets[484]
-    cdef uint16_t counts[4][64]     # four that take turns: to count on in one place means to wait for it
+    cdef uint16_t counts[4][64]     # four in turn: consecutive additions to one counter wait for each other
     cdef uint16_t kept[484]
     cdef int stored = n if n <= cap else cap, wanted = stored
-    cdef Ref ref = take(graph, moves_units(stored))
+    cdef Ref ref = allocate(graph, moves_units(stored))
     graph.common_units = moves_units(stored)
     if ref == 0:
         return False
-    priors = <float*>at(&graph.arena, ref)
-    moves = <uint16_t*>(at(&graph.arena, ref) + stored * sizeof(float))
+    priors = <float*>block_at(&graph.memory, ref)
+    moves = <uint16_t*>(block_at(&graph.memory, ref) + stored * sizeof(float))
     if stored == n:
         memcpy(priors, new_priors, n * sizeof(float))
         memcpy(moves, legal.points, n * sizeof(uint16_t))
     else:
-        # Positive floats order like their bits. Buckets of a quarter octave find roughly where the cut lies;
-        # within its bucket the rank decides.
+        # Positive floats order like their bits. Buckets of a quarter octave locate the cut; the rank decides within
+        # its bucket.
         memcpy(bits, new_priors, n * sizeof(float))
         memset(counts, 0, sizeof(counts))
         for i in range(n):
@@ -95,11 +95,11 @@ cdef inline bint store_moves(
         for i in range(n):
             ranks[k] = rank_of(bits[i], legal.points[i])
             k += buckets[i] == first
-        least = kth_largest(ranks, k, wanted)
+        cutoff = kth_largest(ranks, k, wanted)
         k = 0
         for i in range(n):
             kept[k] = <uint16_t>i
-            stays = rank_of(bits[i], legal.points[i]) >= least
+            stays = rank_of(bits[i], legal.points[i]) >= cutoff
             k += stays
             tail += 0.0 if stays else new_priors[i]
         for k in range(stored):
@@ -112,20 +112,20 @@ cdef inline bint store_moves(
     return True
 
 
-cdef inline void widen(Graph* graph, Node* node, const Moves* legal) noexcept nogil:
-    """Store the legal moves that are not stored yet. Nothing happens when there is no room."""
+cdef inline void store_other_moves(Graph* graph, Node* node, const MoveList* legal) noexcept nogil:
+    """Store the legal moves that are not stored yet. Do nothing without memory."""
     cdef uint8_t known[484]
     cdef uint16_t* moves
     cdef float* priors
     cdef Ref fresh
     cdef int n = legal.n, i, k = node.n_moves
-    fresh = take(graph, moves_units(n))
+    fresh = allocate(graph, moves_units(n))
     if fresh == 0:
         return
-    priors = <float*>at(&graph.arena, fresh)
-    moves = <uint16_t*>(at(&graph.arena, fresh) + n * sizeof(float))
-    memcpy(priors, priors_of(&graph.arena, node), k * sizeof(float))
-    memcpy(moves, moves_of(&graph.arena, node), k * sizeof(uint16_t))
+    priors = <float*>block_at(&graph.memory, fresh)
+    moves = <uint16_t*>(block_at(&graph.memory, fresh) + n * sizeof(float))
+    memcpy(priors, priors_of(&graph.memory, node), k * sizeof(float))
+    memcpy(moves, moves_of(&graph.memory, node), k * sizeof(uint16_t))
     memset(known, 0, sizeof(known))
     for i in range(k):
         known[moves[i]] = 1
@@ -134,31 +134,31 @@ cdef inline void widen(Graph* graph, Node* node, const Moves* legal) noexcept no
             priors[k] = node.tail_prior
             moves[k] = legal.points[i]
             k += 1
-    give(&graph.arena, node.moves, moves_units(node.n_moves))
+    free_block(&graph.memory, node.moves, moves_units(node.n_moves))
     node.moves = fresh
     node.n_moves = <uint16_t>n
-    node.head_ready = 0
+    node.head_sorted = 0
 
 
-cdef inline bint narrow(
+cdef inline bint restrict_moves(
     Graph* graph, const Path* path, Node* node, const uint16_t* points, int n, int distance, bint minimax
 ) noexcept nogil:
-    """Forget the unvisited moves of a node that are not among `points`, and settle the visited ones: they lose.
+    """Restrict a node to the moves in `points`: drop the other unvisited ones, prove that the visited ones lose.
 
-    Their prior is shared by the others, as that of moves proven to lose. Returns False if nothing is left that might
-    not lose; without memory the unvisited ones stay.
+    The remaining moves share their prior, as that of moves proven to lose. Returns False if every move loses. Without
+    memory the unvisited ones stay.
 
     Args:
-        path: leads to the node.
-        points: the `n` moves that may not lose.
-        distance: plies until the game is over behind any other move.
-        minimax: see `accounts.carry`.
+        path: from the root to the node.
+        points: the `n` moves that may hold.
+        distance: plies until the game ends after any other move.
+        minimax: see `backup.update_from_child`.
     """
-    cdef Arena* arena = &graph.arena
+    cdef NodeMemory* memory = &graph.memory
     cdef uint8_t wanted[484]
-    cdef Edge* edges = edges_of(arena, node) if node.n_visited else NULL
-    cdef float* old_priors = priors_of(arena, node)
-    cdef uint16_t* old_moves = moves_of(arena, node)
+    cdef Edge* edges = edges_of(memory, node) if node.n_visited else NULL
+    cdef float* old_priors = priors_of(memory, node)
+    cdef uint16_t* old_moves = moves_of(memory, node)
     cdef float* priors
     cdef uint16_t* moves
     cdef Ref fresh
@@ -170,11 +170,11 @@ cdef inline bint narrow(
         wanted[points[i]] = 1
     for i in range(node.n_visited):
         if edges[i].proven == PROVEN_NONE and not wanted[old_moves[i]]:
-            node.settled_prior += edges[i].prior
+            node.proven_prior += edges[i].prior
             if edges[i].child != 0:
-                take_back(arena, path, node, &edges[i], minimax)
-                node_at(arena, edges[i].child).proven = PROVEN_WIN
-                node_at(arena, edges[i].child).distance = <uint16_t>(distance - 1)
+                retract_move(memory, path, node, &edges[i], minimax)
+                node_at(memory, edges[i].child).proven = PROVEN_WIN
+                node_at(memory, edges[i].child).distance = <uint16_t>(distance - 1)
             edges[i].proven = PROVEN_LOSS
             edges[i].distance = <uint16_t>distance
             edges[i].q = exact_q(PROVEN_LOSS)
@@ -187,11 +187,11 @@ cdef inline bint narrow(
         left = True
     if not left:
         return False
-    fresh = take(graph, moves_units(k))
+    fresh = allocate(graph, moves_units(k))
     if fresh == 0:
         return True
-    priors = <float*>at(arena, fresh)
-    moves = <uint16_t*>(at(arena, fresh) + k * sizeof(float))
+    priors = <float*>block_at(memory, fresh)
+    moves = <uint16_t*>(block_at(memory, fresh) + k * sizeof(float))
     memcpy(priors, old_priors, node.n_visited * sizeof(float))
     memcpy(moves, old_moves, node.n_visited * sizeof(uint16_t))
     k = node.n_visited
@@ -210,9 +210,9 @@ cdef inline bint narrow(
             moves[k] = points[i]
             k += 1
             dropped -= node.tail_prior
-    give(arena, node.moves, moves_units(node.n_moves))
+    free_block(memory, node.moves, moves_units(node.n_moves))
     node.moves = fresh
     node.n_moves = node.n_legal = <uint16_t>k
-    node.settled_prior += <float>dropped
-    node.head_ready = 0
+    node.proven_prior += <float>dropped
+    node.head_sorted = 0
     return True

@@ -1,22 +1,21 @@
 # cython: language_level=3
-"""The records of the tree: nodes, the moves that they store, edges; and how to read them.
+"""The records of the tree: nodes, their moves, edges.
 
-A node's moves lie in one block, priors first, then points. Moves that were visited have an `Edge`, and they come
-first, so that edge i belongs to move i; the block of edges has room for more of them. Unvisited moves differ in
-nothing but the prior. A node stores its best moves by prior and the others once all of these have been visited, so
+The moves of a node are one block: priors first, then points. Visited moves have an `Edge` and come first, so that edge
+i belongs to move i; the block of edges has spare capacity. Unvisited moves differ only in their prior. A node stores
+its best moves by prior, and the others after all of these have been visited, so
 
-    n_visited <= n_moves <= n_legal,  n_visited <= room
+    n_visited <= n_moves <= n_legal,  n_visited <= edge_capacity
 
-Values of a node are for its side to move, those of an edge for the one who makes the move. A result that is proven
-stands with the plies until the game is over. What the sums of a node are made of stands in `accounts`.
-"""
+Values of a node are for its side to move, those of an edge for the player who makes the move. `distance` of a proven
+result is in plies until the game ends. `backup` says what the sums of a node consist of."""
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint64_t
 
-from engine.search.kernel.arena cimport UNIT_BYTES, Arena, Ref, at
+from engine.search.kernel.node_memory cimport UNIT_BYTES, NodeMemory, Ref, block_at
 
 cdef enum:
     NODE_UNITS = 5
-    FIRST_ROOM = 2          # edges of a node's first block
+    FIRST_EDGES = 2         # edges of a node's first block
     NO_MOVE = 0xFFFF
     ROUNDS_DONE = 255
 
@@ -29,75 +28,75 @@ cdef enum:
 cdef struct Node:           # 80 bytes
     double value_sum        # W: utilities for the side to move; moves proven to lose are left out
     double draw_sum
-    int32_t visits          # simulations that came here; the next node of the dead list in a dead node
+    int32_t visits          # simulations through this node; next node of the dead list in a dead node
     int32_t weight          # evaluations in the sums
     Ref moves               # block of `n_moves` priors (float), then points (uint16); 0: not expanded
     Ref edges               # block of `n_visited` edges
-    float raw_win           # the evaluator's answer; negative: not asked
+    float raw_win           # the evaluator's output; negative: not evaluated
     float raw_draw
-    float settled_prior     # prior of the moves that are proven
+    float proven_prior      # prior of the moves that are proven
     float tail_prior        # prior of each legal move that is not stored
     uint16_t n_moves        # moves stored; the visited ones first
     uint16_t n_legal
     uint16_t n_visited
-    uint16_t room           # edges that the block can hold
-    uint16_t distance       # plies until a proven game is over
-    uint16_t proof_move     # of a result that was proven without children, else NO_MOVE
+    uint16_t edge_capacity  # edges that the block can hold
+    uint16_t distance       # plies until a proven game ends
+    uint16_t proof_move     # of a result proven without children, else NO_MOVE
     uint8_t proven
-    uint8_t solver_rounds   # times that the solver was asked here; ROUNDS_DONE: no more
+    uint8_t solver_rounds   # calls of the solver here; ROUNDS_DONE: no more
     uint8_t has_draw        # a move is proven to draw: the value is at least 0
-    uint8_t head_ready      # the best unvisited move stands at index n_visited
-    uint64_t key            # hash of the position; 0: it cannot be found by `find`
-    Ref next_alike          # next node of the same bucket
-    uint16_t references     # moves that lead here, and one for the root
-    uint8_t shared          # several moves led here, now or once: their edges count for themselves
-    uint8_t mark            # used while the graph is walked as a whole
+    uint8_t head_sorted     # the best unvisited move is at index n_visited
+    uint64_t key            # hash of the position; 0: not in the index
+    Ref next_in_bucket      # next node of the same bucket
+    uint16_t references     # edges to this node, plus one for the root
+    uint8_t shared          # has or had several parents: its edges have their own statistics
+    uint8_t mark            # used by traversals of the whole graph
 
 cdef struct Edge:           # 32 bytes
     double q                # for the mover
     int32_t visits
     Ref child
     float prior
-    int32_t weight          # evaluations that this move has brought to its node
-    float draw              # their mean chance of a draw
-    uint16_t distance       # plies from the parent until a proven game is over
+    int32_t weight          # evaluations that the edge adds to its node
+    float draw              # their mean probability of a draw
+    uint16_t distance       # plies from the parent until a proven game ends
     uint8_t proven
-    int8_t best             # the net on the end of the best line behind the move, in 127ths, for the mover
+    int8_t minimax          # value of the net at the end of the best line below, in 127ths, for the mover
 
 cdef struct Path:           # from the root down
     int depth               # edges
-    Ref nodes[486]          # where each edge starts; the node at the end behind them
-    uint16_t edges[486]     # index within that node
+    Ref nodes[486]          # parent of each edge, then the node at the end
+    uint16_t edges[486]     # index within the parent
 
 
-cdef inline Node* node_at(const Arena* arena, Ref ref) noexcept nogil:
-    return <Node*>at(arena, ref)
+cdef inline Node* node_at(const NodeMemory* memory, Ref ref) noexcept nogil:
+    return <Node*>block_at(memory, ref)
 
 
-cdef inline float* priors_of(const Arena* arena, const Node* node) noexcept nogil:
-    return <float*>at(arena, node.moves)
+cdef inline float* priors_of(const NodeMemory* memory, const Node* node) noexcept nogil:
+    return <float*>block_at(memory, node.moves)
 
 
-cdef inline uint16_t* moves_of(const Arena* arena, const Node* node) noexcept nogil:
-    return <uint16_t*>(at(arena, node.moves) + node.n_moves * sizeof(float))
+cdef inline uint16_t* moves_of(const NodeMemory* memory, const Node* node) noexcept nogil:
+    return <uint16_t*>(block_at(memory, node.moves) + node.n_moves * sizeof(float))
 
 
-cdef inline Edge* edges_of(const Arena* arena, const Node* node) noexcept nogil:
-    return <Edge*>at(arena, node.edges)
+cdef inline Edge* edges_of(const NodeMemory* memory, const Node* node) noexcept nogil:
+    return <Edge*>block_at(memory, node.edges)
 
 
 cdef inline int moves_units(int n) noexcept nogil:
-    """Units of a block of moves; few different sizes, so that freed blocks fit again."""
+    """Return the units of a block of moves; few different sizes, so that freed blocks can be reused."""
     cdef int units = (n * 6 + UNIT_BYTES - 1) // UNIT_BYTES
     return units if units <= 12 else (units + 15) & ~15
 
 
-cdef inline int edges_units(int room) noexcept nogil:
-    return room * 2
+cdef inline int edges_units(int capacity) noexcept nogil:
+    return capacity * 2
 
 
 cdef inline double node_value(const Node* node) noexcept nogil:
-    """Mean utility for the side to move, not below a draw that is proven."""
+    """Return the mean utility for the side to move, at least 0 after a proven draw."""
     cdef double q = node.value_sum / node.weight if node.weight > 0 else 0.0
     return q if q > 0 or not node.has_draw else 0.0
 
@@ -110,14 +109,14 @@ cdef inline double exact_q(int proven) noexcept nogil:
     return 1.0 if proven == PROVEN_WIN else -1.0 if proven == PROVEN_LOSS else 0.0
 
 
-cdef inline int best_edge(const Arena* arena, const Node* node) noexcept nogil:
-    """Index of the move that a node would play, -1 if it knows none."""
+cdef inline int best_edge(const NodeMemory* memory, const Node* node) noexcept nogil:
+    """Return the index of the move to play, -1 without one: shortest win, longest loss, else most visits."""
     cdef const Edge* e
     cdef int i, best = -1, draw = -1, wanted = node.proven
     cdef double rank, best_rank = -1e300
     if node.n_visited == 0:
         return -1
-    e = edges_of(arena, node)
+    e = edges_of(memory, node)
     for i in range(node.n_visited):
         if e[i].proven == PROVEN_DRAW:
             draw = i

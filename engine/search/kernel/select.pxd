@@ -1,47 +1,43 @@
 # cython: language_level=3
-"""Which move a simulation follows: PUCT over the moves of a node.
+"""Selection: PUCT over the moves of a node.
 
-PUCT is that of AlphaZero (https://arxiv.org/abs/1712.01815) with growing exploration and reduced first-play urgency as
-in KataGo (https://github.com/lightvector/KataGo). Unvisited moves differ in nothing but the prior, so all visited
-moves are compared with the one best unvisited. Moves that are proven take no more simulations; their prior is shared
-by the others.
-"""
+PUCT as in AlphaZero (https://arxiv.org/abs/1712.01815), with growing exploration and reduced first-play urgency as in
+KataGo (https://github.com/lightvector/KataGo). Unvisited moves differ only in their prior, so all visited moves compete
+with the one best unvisited. Proven moves take no more simulations; the other moves share their prior."""
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint16_t
 
-from engine.search.kernel.maths cimport log_positive
-from engine.search.kernel.arena cimport Arena, Ref
 from engine.search.kernel.graph cimport Graph, grow_edges
-from engine.search.kernel.node cimport (
-    PROVEN_NONE, Edge, Node, edges_of, moves_of, node_at, node_value, priors_of,
-)
+from engine.search.kernel.maths cimport log_positive
+from engine.search.kernel.node cimport PROVEN_NONE, Edge, Node, edges_of, moves_of, node_at, node_value, priors_of
+from engine.search.kernel.node_memory cimport NodeMemory, Ref
 
 cdef extern from *:
     """
-    #define TENGEN_BEST_UNIT (1.0 / 127)
+    #define TENGEN_MINIMAX_UNIT (1.0 / 127)
     #define TENGEN_MIN_REMAIN 1e-6
     """
-    const double BEST_UNIT "TENGEN_BEST_UNIT"           # of `Edge.best`
-    const double MIN_REMAIN "TENGEN_MIN_REMAIN"         # least prior that is left when all likely moves are refuted
+    const double MINIMAX_UNIT "TENGEN_MINIMAX_UNIT"           # unit of `Edge.minimax`
+    const double MIN_REMAIN "TENGEN_MIN_REMAIN"         # smallest prior left over when all likely moves are refuted
 
-cdef struct Settings:           # `engine.search.params.SearchParams`, as the kernel reads them
+cdef struct SearchSettings:  # `engine.search.params.SearchParams`, as the kernel reads them
     double c_puct, c_puct_log, c_puct_base
     double fpu_reduction, fpu_reduction_root
     double inverse_temperature
-    double minimax_share
+    double minimax_weight
     int edge_cap
     bint transpositions
-    int64_t leaf_vcf_nodes      # 0: no solver at leaves
-    bint leaf_defences          # whether a leaf keeps only what may stop a win by fours
+    int64_t leaf_vcf_nodes  # 0: no solver at leaves
+    bint leaf_defences      # whether a leaf keeps only the moves that may stop a VCF
     int64_t tree_vct_visits
-    int64_t tree_vct_nodes      # 0: none inside the tree
+    int64_t tree_vct_nodes  # 0: none inside the tree
     int64_t max_tree_vct_nodes
 
 
-cdef inline void ready_head(const Arena* arena, Node* node) noexcept nogil:
-    """Bring the unvisited move with the highest prior (the lowest point among equals) to n_visited."""
-    cdef float* priors = priors_of(arena, node)
-    cdef uint16_t* moves = moves_of(arena, node)
+cdef inline void order_best_unvisited(const NodeMemory* memory, Node* node) noexcept nogil:
+    """Move the best unvisited move (highest prior, then lowest point) to index n_visited."""
+    cdef float* priors = priors_of(memory, node)
+    cdef uint16_t* moves = moves_of(memory, node)
     cdef int first = node.n_visited, best = first, i
     cdef float prior
     cdef uint16_t move
@@ -54,13 +50,13 @@ cdef inline void ready_head(const Arena* arena, Node* node) noexcept nogil:
     moves[best] = moves[first]
     priors[first] = prior
     moves[first] = move
-    node.head_ready = 1
+    node.head_sorted = 1
 
 
-cdef inline int find_move(const Arena* arena, Node* node, int move) noexcept nogil:
-    """Index of a node's move, -1 if it has no such move; an unvisited one is brought to n_visited."""
-    cdef uint16_t* moves = moves_of(arena, node)
-    cdef float* priors = priors_of(arena, node)
+cdef inline int find_move(const NodeMemory* memory, Node* node, int move) noexcept nogil:
+    """Return the index of a move, -1 if the node has no such move; an unvisited one is moved to n_visited."""
+    cdef uint16_t* moves = moves_of(memory, node)
+    cdef float* priors = priors_of(memory, node)
     cdef float prior
     cdef int i, first = node.n_visited
     for i in range(node.n_moves):
@@ -75,45 +71,45 @@ cdef inline int find_move(const Arena* arena, Node* node, int move) noexcept nog
     priors[first] = prior
     moves[i] = moves[first]
     moves[first] = <uint16_t>move
-    node.head_ready = 0
+    node.head_sorted = 0
     return first
 
 
-cdef inline int choose(Graph* graph, const Settings* s, Ref ref) noexcept nogil:
-    """Index of the move to follow; n_visited for a new one, for which there is room; -1 when memory allows none."""
-    cdef Arena* arena = &graph.arena
-    cdef Node* node = node_at(arena, ref)
+cdef inline int select_edge(Graph* graph, const SearchSettings* s, Ref ref) noexcept nogil:
+    """Return the index of the move with the highest PUCT score; n_visited for a new one; -1 without memory."""
+    cdef NodeMemory* memory = &graph.memory
+    cdef Node* node = node_at(memory, ref)
     cdef Edge* edges
     cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu, reduction
     cdef int i, best = -1
     if node.n_legal == 1:
         return 0 if node.n_visited == 1 or grow_edges(graph, node) else -1
     n = node.visits
-    remain = 1.0 - node.settled_prior
+    remain = 1.0 - node.proven_prior
     if remain < MIN_REMAIN:
         remain = MIN_REMAIN
     scale = (s.c_puct + s.c_puct_log * log_positive(1.0 + n / s.c_puct_base)) * sqrt(n) / remain
-    edges = edges_of(arena, node)
+    edges = edges_of(memory, node)
     for i in range(node.n_visited):
         if edges[i].proven != PROVEN_NONE:
             continue
         explored += edges[i].prior
         score = edges[i].q
-        if s.minimax_share > 0:
-            score += s.minimax_share * (edges[i].best * BEST_UNIT - score)
+        if s.minimax_weight > 0:
+            score += s.minimax_weight * (edges[i].minimax * MINIMAX_UNIT - score)
         score += scale * edges[i].prior / (1.0 + edges[i].visits)
         if score > best_score:
             best_score = score
             best = i
     if node.n_visited < node.n_moves:
-        if not node.head_ready:
-            ready_head(arena, node)
+        if not node.head_sorted:
+            order_best_unvisited(memory, node)
         fpu = node_value(node)
         reduction = s.fpu_reduction_root if ref == graph.root else s.fpu_reduction
         fpu -= reduction * sqrt(explored / remain)
         if fpu < -1.0:
             fpu = -1.0
-        score = fpu + scale * priors_of(arena, node)[node.n_visited]
+        score = fpu + scale * priors_of(memory, node)[node.n_visited]
         if score > best_score and grow_edges(graph, node):
             best = node.n_visited
     return best

@@ -34,7 +34,7 @@ cdef struct SolverResult:
     int64_t nodes           # placements tried
 
 cdef struct Threat:         # of the side that is not to move: to win by fours if the other one passed
-    bint there              # the rest has a meaning only then
+    bint found              # the rest has a meaning only then
     int distance            # plies until its five stands, at most, the pass not counted
     int move                # its first one
     int n                   # of legal moves that may stop it: every other one is proven to lose

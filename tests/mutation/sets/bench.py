@@ -15,9 +15,9 @@ MUTATIONS = (
     _fault(
         "threes: own wins by fours and threes are not believed",
         "if result.verdict == SOLVER_WIN:\n"
-        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
+        "        return proven_status(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
         "if result.verdict == SOLVER_WIN and result.distance < 6:\n"
-        "        return proven_to_be(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
+        "        return proven_status(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
     ),
     _fault(
         "threes: asked one visit later",
@@ -31,23 +31,23 @@ MUTATIONS = (
     ),
     _fault(
         "threes: looked for although the opponent wins by fours",
-        "        solver.vcf(b, b.to_move, budget, &result)       # his",
-        "        solver.vct(b, b.to_move, budget, &result)       # his",
+        "        solver.vcf(b, b.to_move, budget, &result)       # fours",
+        "        solver.vct(b, b.to_move, budget, &result)       # fours",
     ),
     _fault(
         "fours: not asked at new leaves",
-        "if ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 0:",
-        "if ruling.kind == POSITION_OPEN and t.settings.leaf_vcf_nodes > 60:",
+        "if status.kind == LEAF_OPEN and t.settings.leaf_vcf_nodes > 0:",
+        "if status.kind == LEAF_OPEN and t.settings.leaf_vcf_nodes > 60:",
     ),
     _fault(
         "defences: one of those that the solver names is forgotten",
-        "not narrow(graph, path, node, points, n, result.distance + 1, ",
-        "not narrow(graph, path, node, points, n - (n > 1), result.distance + 1, ",
+        "not restrict_moves(graph, path, node, points, n, result.distance + 1, ",
+        "not restrict_moves(graph, path, node, points, n - (n > 1), result.distance + 1, ",
     ),
     _fault(
         "narrow: the prior of dropped moves is not shared",
-        "node.settled_prior += <float>dropped",
-        "node.settled_prior += 0",
+        "node.proven_prior += <float>dropped",
+        "node.proven_prior += 0",
     ),
     _fault(
         "take_back: what a narrowed move had brought stays above its node",
@@ -55,7 +55,7 @@ MUTATIONS = (
         "for i in range(path.depth - 1, 0, -1):\n        above = ",
     ),
     _fault(
-        "withdraw: a proven loss keeps its draws in the average",
+        "remove_child_stats: a proven loss keeps its draws in the average",
         "lost.draw = -child.draw_sum\n",
         "lost.draw = 0\n",
     ),
@@ -65,7 +65,7 @@ MUTATIONS = (
         "return child.proven != PROVEN_NONE",
     ),
     _fault(
-        "carry: a move of a shared node counts all its evaluations",
+        "update: a move of a shared node counts all its evaluations",
         "if edge.visits < child.visits and weight > 0:",
         "if edge.visits < child.visits and weight > 1000000:",
     ),
@@ -76,8 +76,8 @@ MUTATIONS = (
     ),
     _fault(
         "minimax share: the end of the best line is seen by the wrong side",
-        "edge.best = <int8_t>-best_raw(arena, child)",
-        "edge.best = <int8_t>best_raw(arena, child)",
+        "edge.minimax = <int8_t>-minimax_value(memory, child)",
+        "edge.minimax = <int8_t>minimax_value(memory, child)",
     ),
     _fault(
         "FPU: the visited share of the prior does not matter",
@@ -106,8 +106,8 @@ MUTATIONS = (
     ),
     _fault(
         "backup: a proven node takes one more simulation",
-        "return conclude(arena, node, edge)",
-        "return conclude(arena, node, edge) and node.visits % 2 == 0",
+        "return infer_proof(memory, node, edge)",
+        "return infer_proof(memory, node, edge) and node.visits % 2 == 0",
     ),
     _fault(
         "conclude: the shortest defence counts for a lost node",
@@ -121,36 +121,36 @@ MUTATIONS = (
     ),
     _fault(
         "reroot: moves that the old node had not stored stay away",
-        "if has_moves(t):\n        store_others(t, root_of(t))",
-        "if not has_moves(t):\n        store_others(t, root_of(t))",
+        "if has_moves(t):\n        store_all_moves(t, root_of(t))",
+        "if not has_moves(t):\n        store_all_moves(t, root_of(t))",
     ),
     _fault(
         "prover: a win of its own is not told to the tree",
         "self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.pv[0])",
         "pass",
-        "engine/search/prover.py",
+        "engine/search/root_solver.py",
     ),
     _fault(
         "prover: the opponent's threats are not asked about",
         '_Question("vcf", False, FIRST_VCF_NODES),',
         "",
-        "engine/search/prover.py",
+        "engine/search/root_solver.py",
     ),
     _fault(
         "prover: the best move is not checked",
         "self._tree.exclude([point], answer.distance + 1)\n            elif",
         "pass\n            elif",
-        "engine/search/prover.py",
+        "engine/search/root_solver.py",
     ),
     _fault(
         "prover: budgets do not follow the simulations",
         "if self._spent > self._nodes_a_simulation * simulations:",
         "if self._spent > self._nodes_a_simulation:",
-        "engine/search/prover.py",
+        "engine/search/root_solver.py",
     ),
     _fault(
         "choice: the most visited move whatever its value",
-        "stats = self._prefer_better(stats)\n",
+        "stats = self._apply_lcb(stats)\n",
         "pass\n",
         "engine/search/mcts.py",
     ),

@@ -5,7 +5,7 @@ from tests.mutation.table import Mutation, pytest
 SHARE = 0.95
 ENGINE = pytest("tests/unit/test_engine.py", "tests/unit/test_engine_answers.py")
 TIMING = pytest("tests/unit/test_timing.py", "tests/unit/test_control.py")
-SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_prover.py")
+SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_root_solver.py")
 SESSION = pytest(
     "tests/unit/test_protocol_conversation.py", "tests/unit/test_protocol_query.py",
     "tests/unit/test_protocol_worker.py",
@@ -75,8 +75,8 @@ MUTATIONS = (
     Mutation(
         "engine: a new memory limit does not reach the tree",
         "engine/engine.py",
-        "        self._resources.set_memory(max_bytes)\n",
-        "",
+        "        return self._resources.set_memory(max_bytes)\n",
+        "        return None\n",
         pytest("tests/unit/test_engine_memory.py"),
     ),
     Mutation(
@@ -88,7 +88,7 @@ MUTATIONS = (
     ),
     Mutation(
         "prover: a threat of the opponent leaves all moves in play",
-        "engine/search/prover.py",
+        "engine/search/root_solver.py",
         "tree.exclude([p for p in moves if p not in defences], threat.distance + 1)",
         "tree.exclude([], threat.distance + 1)",
         SEARCH,
@@ -123,23 +123,23 @@ MUTATIONS = (
     ),
     Mutation(
         "leaf: all moves are kept although the opponent threatens to win",
-        "engine/search/kernel/walk.pxd",
-        "return answer_threat(&w.threat, &w.moves)",
+        "engine/search/kernel/simulate.pxd",
+        "return keep_defences(&sim.threat, &sim.moves)",
         "return ruling",
         DEFENCES,
     ),
     Mutation(
         "leaf: the root keeps only its defences too",
-        "engine/search/kernel/walk.pxd",
-        "t.settings.leaf_defences and w.path.depth + w.chain > 0:",
+        "engine/search/kernel/simulate.pxd",
+        "t.settings.leaf_defences and sim.path.depth + sim.n_forced > 0:",
         "t.settings.leaf_defences:",
         DEFENCES,
     ),
     Mutation(
         "leaf: a position without a defence is lost without a move",
-        "engine/search/kernel/settle.pxd",
-        "return proven_to_be(PROVEN_LOSS, threat.distance + 1, move)",
-        "return proven_to_be(PROVEN_LOSS, threat.distance + 1, NO_MOVE)",
+        "engine/search/kernel/leaf.pxd",
+        "return proven_status(PROVEN_LOSS, threat.distance + 1, move)",
+        "return proven_status(PROVEN_LOSS, threat.distance + 1, NO_MOVE)",
         DEFENCES,
     ),
     Mutation(

@@ -3,13 +3,13 @@
 import numpy as np
 
 from engine.encoding import N_PLANES
-from engine.evaluator._judge import UniformJudge
+from engine.evaluator._backend import UniformBackend
 from engine.rules._board import Board
 from engine.rules.geometry import parse_move, parse_moves
 from engine.search import _tree
 from engine.search._tree import Tree
 from engine.search.params import SearchParams
-from engine.search.prover import RootProver
+from engine.search.root_solver import RootSolver
 from engine.threats._solver import Solver
 
 # White threatens to win by fours and threes; of the moves in the way, f9 does not help.
@@ -23,14 +23,14 @@ def test_the_move_that_would_be_played_is_checked_for_the_answer_that_wins() -> 
     loser = parse_move("f9", 15, 15)
     tree = Tree(SearchParams(leaf_vcf_nodes=0), 8 << 20, None)
     tree.set_root(board)
-    tree.run(1, UniformJudge())
+    tree.run(1, UniformBackend())
     planes = np.zeros((1, N_PLANES, 15, 15), np.float32)
     keys = np.zeros(1, np.uint64)
     for _ in range(20):  # make f9 the favourite
         if tree.select(planes, keys, loser) == _tree.LEAF:
             tree.expand(np.zeros(225, np.float32), np.array([0, 1, 0], np.float32))
     assert tree.top_two()[0] == loser
-    prover = RootProver(Solver(16), tree, board, nodes_a_simulation=1_000_000)
+    prover = RootSolver(Solver(16), tree, board, nodes_a_simulation=1_000_000)
     while tree.top_two()[0] == loser and prover.due(20):
         prover.step(lambda: False)
     proven = dict(zip(tree.moves().tolist(), tree.edge_proven().tolist(), strict=True))
@@ -44,8 +44,8 @@ def test_a_checked_move_is_not_asked_about_again() -> None:
     board.place(112)
     tree = Tree(SearchParams(), 8 << 20, None)
     tree.set_root(board)
-    tree.run(50, UniformJudge())
-    prover = RootProver(Solver(16), tree, board, nodes_a_simulation=1_000_000)
+    tree.run(50, UniformBackend())
+    prover = RootSolver(Solver(16), tree, board, nodes_a_simulation=1_000_000)
     steps = 0
     while prover.due(50):
         prover.step(lambda: False)

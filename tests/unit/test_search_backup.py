@@ -19,7 +19,7 @@ from tests.unit.test_search_tree import buffers, put
 MIB = 1 << 20
 BUSY = {"tree_vct_visits": 2, "tree_vct_nodes": 60, "edge_cap": 8, "leaf_defences": False}
 """Settings with which many moves are taken back."""
-PARAMS = [{}, BUSY, {"transpositions": False}, {"minimax_share": 0.0, "edge_cap": 0}]
+PARAMS = [{}, BUSY, {"transpositions": False}, {"minimax_weight": 0.0, "edge_cap": 0}]
 
 
 def play_on(board: Board, rng: random.Random) -> bool:
@@ -34,7 +34,7 @@ def play_on(board: Board, rng: random.Random) -> bool:
 
 @pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
 @pytest.mark.parametrize("params", PARAMS, ids=str)
-def test_accounts_add_up_along_games(rule: int, params: dict[str, float]) -> None:
+def test_statistics_add_up_along_games(rule: int, params: dict[str, float]) -> None:
     rng = random.Random(f"{rule} {params}")
     solver = Solver(12)
     for trial in range(4):
@@ -48,19 +48,19 @@ def test_accounts_add_up_along_games(rule: int, params: dict[str, float]) -> Non
             tree.set_root(board)
             tree.check()
             for simulations in (1, 7, 400, 1500):
-                tree.run(simulations, evaluator.judge)
+                tree.run(simulations, evaluator.backend)
                 tree.check()
             if tree.proven == PROVEN_NONE and tree.open_moves() > 2:
                 tree.add_root_noise(0.3, seed=trial)
                 tree.exclude(tree.moves()[:2].tolist(), 4)
                 tree.check()
-                tree.run(200, evaluator.judge)
+                tree.run(200, evaluator.backend)
                 tree.check()
             if not play_on(board, rng):
                 break
 
 
-def test_accounts_add_up_where_draws_are_proven() -> None:
+def test_statistics_add_up_where_draws_are_proven() -> None:
     """Five cells are left and no five is to be had: every line ends in a draw, reached in many orders."""
     board = Board(5, 5, 0)
     rows = ["01010", "01010", "10101", "01010", "01010"]
@@ -73,11 +73,11 @@ def test_accounts_add_up_where_draws_are_proven() -> None:
         tree = Tree(SearchParams(**params))
         tree.set_root(board)
         for _ in range(300):
-            tree.run(1, HashedEvaluator(3).judge)
+            tree.run(1, HashedEvaluator(3).backend)
             tree.check()
 
 
-def test_accounts_add_up_in_batches_with_moves_that_are_forced_on_the_root() -> None:
+def test_statistics_add_up_in_batches_with_moves_that_are_forced_on_the_root() -> None:
     rng = random.Random(3)
     solver = Solver(12)
     boards = [random_position(rng, 9, 9, rule, 7) for rule in (0, 1, 4, 8, 9)]
@@ -136,7 +136,7 @@ def test_a_root_that_is_condensed_keeps_its_moves_and_what_they_are_worth() -> N
     for move in moves:
         assert simulate(move) == LEAF
     tree.check()
-    assert tree.run(2000, HashedEvaluator(6).judge) == 2000
+    assert tree.run(2000, HashedEvaluator(6).backend) == 2000
     tree.check()
     assert tree.visits == tree.edge_visits().sum() + 1
     assert tree.memory_used <= MIB

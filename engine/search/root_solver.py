@@ -33,7 +33,7 @@ class _Question:
     budget: int
 
 
-class RootProver:
+class RootSolver:
     """Asks the solver about one root: own wins first, then which moves stop the opponent's, then whether the
     move that would be played walks into a win of the opponent.
 

@@ -1,0 +1,128 @@
+# cython: language_level=3
+"""Memory of one tree: blocks of 16-byte units, cut from chunks, up to a limit.
+
+A freed block goes to the list of its size. Blocks never cross chunks. This file does not know what a block holds."""
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+cdef enum:
+    CHUNK_BITS = 14         # 16,384 units, 256 KiB a chunk
+    CHUNK_UNITS = 16384
+    UNIT_BYTES = 16
+    MAX_BLOCK = 1040        # units; the largest block, 512 edges, takes 1024
+
+# Address of a block: chunk << CHUNK_BITS | 16-byte unit within it; 0 is none.
+ctypedef uint32_t Ref
+
+cdef struct NodeMemory:
+    char** chunks
+    int n_chunks            # allocated from the system
+    int max_chunks          # allowed
+    int limit_chunks        # allowed from the next `apply_limit` on
+    int chunk               # in use; -1 before the first one
+    int unit                # next free unit of the chunk in use
+    int64_t free_units      # in free lists
+    Ref free_lists[1040]    # by size in units
+
+
+cdef inline char* block_at(const NodeMemory* memory, Ref ref) noexcept nogil:
+    return memory.chunks[ref >> CHUNK_BITS] + (<int64_t>(ref & (CHUNK_UNITS - 1))) * UNIT_BYTES
+
+
+cdef inline int64_t unused_units(const NodeMemory* memory) noexcept nogil:
+    """Return the units that were not allocated since the last reset."""
+    return <int64_t>(memory.max_chunks - 1 - memory.chunk) * CHUNK_UNITS + CHUNK_UNITS - memory.unit
+
+
+cdef inline void free_block(NodeMemory* memory, Ref ref, int units) noexcept nogil:
+    """Free a block; do nothing for 0."""
+    if ref == 0 or units >= MAX_BLOCK:
+        return
+    (<Ref*>block_at(memory, ref))[0] = memory.free_lists[units]
+    memory.free_lists[units] = ref
+    memory.free_units += units
+
+
+cdef inline bint use_next_chunk(NodeMemory* memory) noexcept nogil:
+    """Continue in the next chunk; allocate it if there is none. False without memory."""
+    cdef char* taken
+    if memory.chunk + 1 >= memory.n_chunks:
+        if memory.n_chunks >= memory.max_chunks:
+            return False
+        taken = <char*>malloc(CHUNK_UNITS * UNIT_BYTES)
+        if taken == NULL:
+            return False
+        memory.chunks[memory.n_chunks] = taken
+        memory.n_chunks += 1
+    if memory.chunk >= 0 and memory.unit < CHUNK_UNITS:
+        free_block(memory, (<Ref>memory.chunk << CHUNK_BITS) | <Ref>memory.unit, CHUNK_UNITS - memory.unit)
+    memory.chunk += 1
+    memory.unit = 1 if memory.chunk == 0 else 0     # reference 0 means nothing
+    return True
+
+
+cdef inline Ref allocate_fresh(NodeMemory* memory, int units) noexcept nogil:
+    """Allocate a block from the current chunk; 0 when there is none."""
+    cdef Ref ref
+    if memory.unit + units > CHUNK_UNITS and not use_next_chunk(memory):
+        return 0
+    ref = (<Ref>memory.chunk << CHUNK_BITS) | <Ref>memory.unit
+    memory.unit += units
+    return ref
+
+
+cdef inline Ref allocate_freed(NodeMemory* memory, int units) noexcept nogil:
+    """Allocate a freed block; 0 when there is none. Cut it from the largest, which saves blocks of common sizes."""
+    cdef Ref ref
+    cdef int k = units
+    if memory.free_lists[k] == 0:
+        k = MAX_BLOCK - 1
+        while k > units and memory.free_lists[k] == 0:
+            k -= 1
+        if k == units:
+            return 0
+    ref = memory.free_lists[k]
+    memory.free_lists[k] = (<Ref*>block_at(memory, ref))[0]
+    memory.free_units -= k
+    if k > units:
+        free_block(memory, ref + <Ref>units, k - units)
+    return ref
+
+
+cdef inline void reset_memory(NodeMemory* memory) noexcept nogil:
+    """Free all blocks; keep the chunks for reuse."""
+    memset(memory.free_lists, 0, sizeof(memory.free_lists))
+    memory.free_units = 0
+    memory.chunk = -1
+    memory.unit = CHUNK_UNITS
+
+
+cdef inline bint set_limit(NodeMemory* memory, int64_t memory_bytes) noexcept nogil:
+    """Set the limit; one below what is allocated takes effect with `apply_limit`. False without memory."""
+    cdef int wanted = <int>(memory_bytes // (CHUNK_UNITS * UNIT_BYTES))
+    cdef int places = wanted if wanted > memory.n_chunks else memory.n_chunks
+    cdef char** chunks = <char**>calloc(places, sizeof(char*))
+    if chunks == NULL:
+        return False
+    if memory.n_chunks:
+        memcpy(chunks, memory.chunks, memory.n_chunks * sizeof(char*))
+    free(memory.chunks)
+    memory.chunks = chunks
+    memory.limit_chunks = wanted
+    memory.max_chunks = places
+    return True
+
+
+cdef inline void free_chunks(NodeMemory* memory, int kept) noexcept nogil:
+    """Return all chunks but the first `kept` to the system; these must hold no block."""
+    while memory.n_chunks > kept:
+        memory.n_chunks -= 1
+        free(memory.chunks[memory.n_chunks])
+
+
+cdef inline void apply_limit(NodeMemory* memory) noexcept nogil:
+    """Free all blocks, and return chunks beyond the limit to the system."""
+    free_chunks(memory, memory.limit_chunks)
+    memory.max_chunks = memory.limit_chunks
+    reset_memory(memory)
