@@ -18,7 +18,7 @@ from pathlib import Path
 from engine import config
 from engine.search import params
 from engine.timing.params import ClockParams
-from training.settings.field import about
+from training.settings.field import about, is_setting
 from training.settings.schema import RunConfig
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -86,7 +86,7 @@ def table(kind: type, prefix: str, ranges: dict[str, tuple[float, float]]) -> It
 def training_rows(kind: type, prefix: str = "") -> Iterator[str]:
     """Yield a row for each setting of a training run, nested ones too."""
     hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
+    for field in filter(is_setting, dataclasses.fields(kind)):
         if dataclasses.is_dataclass(hints[field.name]):
             yield from training_rows(hints[field.name], f"{prefix}{field.name}.")
             continue

@@ -31,7 +31,7 @@ from training.export.export import ExportError
 from training.files.atomic import write_atomically
 from training.files.naming import shown_name
 from training.learn.checkpoint import CheckpointError, list_checkpoints
-from training.learn.learner import Learner, SpoiltError
+from training.learn.learner import DivergedError, Learner
 from training.measure import gate
 from training.net.network import choose_device
 from training.play.evaluators import UNIFORM, save_weights
@@ -44,6 +44,7 @@ from training.run.state import resume_state
 from training.settings.play import Mix
 from training.settings.schema import RunConfig
 
+_PROMOTED_FROM = 0.5  # score against the best net (not tuned)
 _CHUNK = 8  # batches between two looks at the stop flag
 _PRETRAIN_SAVE = 40 * _CHUNK  # batches between two checkpoints of pretraining
 
@@ -124,7 +125,7 @@ class Run:
         """Train until the time is over or `stopped`.
 
         Raises:
-            SpoiltError: learning has spoilt the weights; they are not saved, other settings can go on.
+            DivergedError: learning has spoilt the weights; they are not saved, other settings can go on.
             ValueError: the net that self-play is to use is missing.
         """
         crew = None
@@ -149,9 +150,9 @@ class Run:
                 self._cycle(crew)
             if not self._stopped():
                 self._measure(crew)
-        except SpoiltError as error:
+        except DivergedError as error:
             self.state.spoilt = str(error)
-            raise SpoiltError(
+            raise DivergedError(
                 f"{error}. Nothing of this was saved: the same command with a smaller --set learner.lr goes "
                 "on from the last checkpoint"
             ) from error
@@ -228,8 +229,7 @@ class Run:
 
     def _order(self, cycle: int) -> tuple[int, str, Mix, int]:
         """Return what a cycle is to play, as things stand."""
-        small = bool(self.config.small_share) and self.progress() < self.config.small_share
-        return cycle, self._play_net(), self.config.mix(small), self._orders.positions(cycle)
+        return cycle, self._play_net(), self.config.mix(), self._orders.positions(cycle)
 
     def _learn(self, crew: Players) -> None:
         learner = self.learner
@@ -272,7 +272,7 @@ class Run:
             description=f"Cycle {cycle} of the run {shown_name(self.run_dir)}",
             data=f"{self.learner.window.games_seen:,} games of self-play, {self.state.games:,} in this run.",
             sizes=self.config.side_range(),
-            rules=tuple(rule for rule, _ in self.config.mix(False).rules),
+            rules=tuple(rule for rule, _ in self.config.mix().rules),
         )
         started_s = time.monotonic()
         try:
@@ -317,7 +317,7 @@ class Run:
                 f"[{line['low']:.3f}, {line['high']:.3f}] in {line['games']} games"
             )
             if planned.decides:
-                promote = line["score"] >= self.config.evaluation.threshold
+                promote = line["score"] >= _PROMOTED_FROM
         self.state.measured.append(name)
         self.state.measured_s = self.elapsed_s()
         if promote:

@@ -192,7 +192,7 @@ def _learn(args: argparse.Namespace) -> None:
 
     if not 0 <= args.minutes < float("inf"):
         raise ConfigError(f"--minutes is at least 0, not {args.minutes}")
-    config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes}"])
+    config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes}"], _say)
     stored = args.run_dir / "config.json"
     if (before := read_stored(stored)) and before[0] != args.preset:
         raise ConfigError(f"{args.run_dir} was started with {before[0]}, not {args.preset}")

@@ -25,7 +25,7 @@ from training.files.lock import DirectoryLock, LockError
 from training.settings.recipes import BEFORE, Recipe, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, read_start, read_stored, store_config
 from training.settings.schema import RunConfig, StartConfig
-from training.settings.values import ConfigError, describe, weighted_runs
+from training.settings.values import ConfigError, describe, to_mapping, weighted_runs
 
 if TYPE_CHECKING:
     from training.crew.players import Venue
@@ -119,6 +119,10 @@ def _overrides(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     return [*args.set, *texts.values()], [text for name, text in texts.items() if name != "minutes"]
 
 
+def _report(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, or 2 for a usage error, or 1 for a failure."""
     args = _arguments(argv)
@@ -126,9 +130,9 @@ def main(argv: list[str] | None = None) -> int:
         recipe = _recipe(args)
         if args.show_config or args.bench:
             stored = None if args.bench else read_stored(args.run_dir / "config.json")
-            config = make_config(stored[1] if stored else recipe.settings, _overrides(args)[0])
+            config = make_config(stored[1] if stored else recipe.settings, _overrides(args)[0], _report)
             if args.show_config:
-                print(json.dumps(dataclasses.asdict(config), indent=1))
+                print(json.dumps(to_mapping(config), indent=1))
                 return 0
             from training.crew.bench import bench
 
@@ -185,7 +189,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         recipe = dataclasses.replace(recipe, start=StartConfig())
     start = _start(args, recipe)
     own, shared = _overrides(args)
-    *before, last = plan_run(recipe, args.run_dir, own, shared)
+    *before, last = plan_run(recipe, args.run_dir, own, shared, _report)
     if nothing := last.nothing_to_do():
         raise ConfigError(nothing)
     if args.weights or args.records:

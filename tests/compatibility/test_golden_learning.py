@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ BATCHES, EVERY = 200, 40
 SMALL = [
     "learner.net.blocks=1", "learner.net.channels=8", "learner.net.line_hidden=8", "learner.batch=8",
     "learner.net.policy_channels=4", "learner.net.value_channels=4", "learner.net.value_hidden=8",
-    "learner.net.margin=0", "learner.window_min=100", "learner.bf16=false", "learner.threads=1",
+    "learner.net.margin=0", "learner.window_min=100",
     "learner.teacher=", "learner.reuse=100",
 ]  # fmt: skip
 LOSSES: dict[str, list[float]] = {
@@ -37,7 +38,7 @@ LOSSES: dict[str, list[float]] = {
 def losses(name: str, folder: Path) -> list[float]:
     """Learn `BATCHES` batches as a recipe says, but with a small net; return the means of the loss."""
     recipe, _, offline = name.partition("/")
-    config = make_config(preset(recipe).settings, SMALL).learner
+    config = replace(make_config(preset(recipe).settings, SMALL).learner, bf16=False)
     records = folder / "records"
     if not records.exists():
         records.mkdir()

@@ -58,7 +58,7 @@ def test_the_bundle_that_is_kept_goes_on(tmp_path, monkeypatch):
         shard.unlink()  # one is enough, and is read sooner
     before = read_state(run_dir)
     changes = ["cycle_positions=100", f"total_positions={before.positions + 100}", "games=4",
-               "play.simulations=4", "evaluation.yardsticks=random", "evaluation.yardstick_pairs=1",
+               "play.simulations=4", "evaluation.yardsticks=random", "evaluation.pairs=1",
                "evaluation.sizes=9", "evaluation.simulations=1", "sizes=9",
                "learner.reuse=0.01", "self_play_net=latest"]  # fmt: skip
     done = train(run_dir, "--workers", "1", *(word for change in changes for word in ("--set", change)))

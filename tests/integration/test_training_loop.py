@@ -86,7 +86,7 @@ def promoted_as_on_a_gpu(run_dir: Path, parts: int) -> None:
 
 FEW = [
     "games=12", "cycle_positions=250", "play.simulations=4", "learner.window_min=150", "precision=fp32",
-    "evaluation.pairs=3", "evaluation.yardstick_pairs=2",
+    "evaluation.pairs=3",
 ]  # fmt: skip
 GPU = [*QUICK, *(word for setting in FEW for word in ("--set", setting))]
 """With the processor in place of the GPU, which takes long over bfloat16."""

@@ -58,8 +58,8 @@ def main() -> int:
     from training.cluster.players import Cluster
 
     config = make_config(preset("laptop").settings)
-    config = dataclasses.replace(config, ahead_cycles=0.0, sizes=("15",), rules=("0",), small_share=0.0)
-    mix = config.mix(False)
+    config = dataclasses.replace(config, ahead_cycles=0.0, sizes=("15",), rules=("0",))
+    mix = config.mix()
     cluster = LocalCluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     for _ in range(args.nodes):
         cluster.add_node(num_cpus=1)

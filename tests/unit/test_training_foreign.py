@@ -246,7 +246,7 @@ def test_a_checkpoint_that_unpacks_to_more_than_itself_is_refused(tmp_path):
         ({"config": {}}, "contents damaged"),
         ({"config": {"net": {"channels": 10**9}}}, "channels"),
         ({"feature_version": None}, "feature version"),
-        ({"kl": (float("inf"), 0.0, None)}, "not finite"),
+        ({"progress": float("inf")}, "not finite"),
     ],
 )
 def test_wrong_contents_of_a_checkpoint_are_refused_with_its_name(tmp_path, change, words):

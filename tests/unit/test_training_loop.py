@@ -14,7 +14,7 @@ from training.crew import players
 from training.data.shards import write_shard
 from training.data.window import Window
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
-from training.learn.learner import SpoiltError
+from training.learn.learner import DivergedError
 from training.loop import Run
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.evaluators import UNIFORM
@@ -103,7 +103,7 @@ def best(run_dir: Path) -> str:
 def test_a_run_that_a_rate_spoils_saves_nothing_and_goes_on_with_another(tmp_path, crew):
     train(tmp_path, 2)
     good = list_checkpoints(tmp_path / "checkpoints")[-1]
-    with pytest.raises(SpoiltError, match=r"learner\.lr=1e\+06.*smaller --set learner\.lr"):
+    with pytest.raises(DivergedError, match=r"learner\.lr=1e\+06.*smaller --set learner\.lr"):
         train(tmp_path, 3, "learner.lr=1e6")
     assert list_checkpoints(tmp_path / "checkpoints")[-1] == good
     assert "lr=1e+06" in str(state(tmp_path)["spoilt"])

@@ -37,7 +37,7 @@ CONFIG = LearnerConfig(
 BOUNDED = (14, 15, 22)  # planes of points that a bounded solver names
 SMALL = [
     *("--set", "learner.net.blocks=1", "--set", "learner.net.channels=16", "--set", "learner.batch=8"),
-    *("--set", "learner.net.policy_channels=16", "--set", "learner.bf16=false", "--device", "cpu"),
+    *("--set", "learner.net.policy_channels=16", "--device", "cpu"),
 ]
 
 

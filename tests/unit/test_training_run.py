@@ -30,12 +30,12 @@ def test_presets_and_overrides():
     config = make_config(
         preset("laptop").settings,
         ["play.gumbel.scale=0.2", "sizes=9,15:3,12x10", "rules=4:2,0", "learner.net.pool_block=none",
-         "play.reuse_tree=false", "minutes=3"],
+         "play.endings=true", "minutes=3"],
     )  # fmt: skip
-    assert config.play.gumbel.scale == 0.2 and config.play.reuse_tree is False and config.minutes == 3.0
+    assert config.play.gumbel.scale == 0.2 and config.play.endings is True and config.minutes == 3.0
     assert config.learner.net.pool_block is None
-    assert config.mix(False).sizes == ((9, 9, 1.0), (15, 15, 3.0), (12, 10, 1.0))
-    assert config.mix(False).rules == ((4, 2.0), (0, 1.0))
+    assert config.mix().sizes == ((9, 9, 1.0), (15, 15, 3.0), (12, 10, 1.0))
+    assert config.mix().rules == ((4, 2.0), (0, 1.0))
     assert make_config(preset("smoke").settings, ["play.simulations=9"]).play.opening.max_stones == 3
 
 
@@ -44,8 +44,11 @@ def test_help_explains_every_setting(capsys):
         selfplay.main(["--help"])
     text = capsys.readouterr().out
 
+    shapes = {"line_hidden", "pool_block", "value_channels", "value_hidden"}  # stored, but no settings
+
     def explained(mapping: dict[str, object], where: str) -> None:
-        for name, value in mapping.items():
+        for name in mapping.keys() - shapes:
+            value = mapping[name]
             if isinstance(value, dict):
                 explained(value, f"{where}{name}.")
             else:
@@ -61,7 +64,7 @@ def test_help_explains_every_setting(capsys):
     ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "rules=0:inf",
      "workers=-1", "learner.rules=3", "learner.rules=0:x", "learner.loss.root_mix=1.5",
      "learner.loss.root_power=0", "learner.loss.root_power=nan", "device=tpu",
-     "play.full_share=2", "seed=one", "play.reuse_tree=perhaps", "learner.schedule=wild"],
+     "play.full_share=2", "seed=one", "play.endings=perhaps", "learner.schedule=wild"],
 )  # fmt: skip
 def test_wrong_settings_are_refused(text):
     with pytest.raises(ConfigError):
@@ -106,7 +109,7 @@ def test_a_run_of_older_planes_does_not_go_on_but_its_settings_can_be_read(tmp_p
 
 
 def measured(standings: gate.Standings, name: str, nets: dict[str, str], scores: float) -> list[str]:
-    config = EvaluationConfig(pairs=4, yardstick_pairs=2)
+    config = EvaluationConfig(pairs=4)
     opponents = []
     for planned in gate.plan(config, standings, name, nets, 1):
         opponents.append(f"{planned.spec.b.name}|{planned.spec.width}")

@@ -25,7 +25,7 @@ CONFIG = LearnerConfig(
 )
 SMALL = [
     *("--set", "learner.net.blocks=1", "--set", "learner.net.channels=16", "--set", "learner.batch=8"),
-    *("--set", "learner.net.policy_channels=16", "--set", "learner.bf16=false", "--device", "cpu"),
+    *("--set", "learner.net.policy_channels=16", "--device", "cpu"),
 ]
 
 

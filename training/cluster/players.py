@@ -20,7 +20,7 @@ from training.cluster.parcels import Dispatch
 from training.cluster.session import HeadLostError, connect, leave
 from training.cluster.staff import Staff
 from training.crew.crew import WorkerError
-from training.crew.players import Players, Terms
+from training.crew.players import SILENCE_S, Players, Terms
 from training.data.shards import RecordError
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
@@ -67,7 +67,7 @@ class RayPlayers:
         self._inbox = Inbox(terms.run_dir / "records", terms.report)
         self._gauges = Gauges()
         self._staff = Staff(
-            terms.config.play, terms.config.games, terms.config.worker_silence_s, terms.report
+            terms.config.play, terms.config.games, SILENCE_S, terms.report
         )
         self._nets = Dispatch(self._staff.head)
         self._lock = threading.RLock()  # of the desk and the inbox

@@ -72,7 +72,7 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
     device = choose_device(config.device).type
     workers = worker_count(config, device)
     play = dataclasses.replace(config.play, full_share=1.0)
-    mix = dataclasses.replace(config, sizes=("15",), rules=("0",), small_share=0.0).mix(False)
+    mix = dataclasses.replace(config, sizes=("15",), rules=("0",)).mix()
     print(
         f"{workers} workers on {device}, {config.games} games each, {play.simulations} simulations a move, "
         "15x15 freestyle"

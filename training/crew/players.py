@@ -103,6 +103,9 @@ class Venue(Protocol):
         """Take players on."""
 
 
+SILENCE_S = 120.0
+"""A worker that says nothing for so long is started again (*derived*: ten times the start of torch on a busy
+machine of two cores; workers speak once a second, unless one step of their games takes longer)."""
 RAY_COMMAND = f'{sys.executable} -m pip install "ray>=2.40"'
 """What installs Ray where this program runs. (The name "tengen" on PyPI is another program.)"""
 
@@ -129,5 +132,5 @@ class Here:
         config = terms.config
         return Crew(
             terms.workers, terms.run_dir, config.play, config.games, terms.seed, terms.device, terms.report,
-            config.worker_silence_s, _NICENESS if config.ahead_cycles >= 1 else 0,
+            SILENCE_S, _NICENESS if config.ahead_cycles >= 1 else 0,
         )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.encoding import FEATURE_VERSION
-from engine.evaluator.lines import KIND as LINES
 from engine.rules.rule import Rule
 from training.net.network import Network
 
@@ -45,13 +44,8 @@ def card_text(
     c, d = model.config, differences
     parameters = sum(p.numel() for p in model.parameters())
     rules = ", ".join(Rule(r).name.lower() for r in origin.rules)
-    shape = f"{c.blocks} blocks x {c.channels} channels"
-    small = "fp32 to int8 file"
-    if c.kind == LINES:
-        small = f"fp32 file to kernel, {bits} bits"
-        shape = f"table of lines, {shape.replace('blocks', 'light blocks')}"
-    elif c.kind == "line-tower":
-        shape = f"table of lines, {shape}"
+    shape = c.traits.shape.format(blocks=c.blocks, channels=c.channels)
+    small = f"fp32 file to kernel, {bits} bits" if c.traits.kernel else "fp32 to int8 file"
     rounded = (
         f"| {small} | policy KL {d['int8_policy_kl']:.4f} nats, win - loss shifts by "
         f"{d['int8_utility']:.4f} on average, {d['int8_utility_worst']:.3f} at worst |\n"

@@ -133,8 +133,8 @@ def export_net(
     net_id = f"{name}-{weights_digest(model)}"
     cut = max(1, len(calibration) * 3 // 4)
     fit, held = list(calibration[:cut]), list(calibration[cut:]) or list(calibration[-1:])
-    lines = model.config.kind == LINES
-    quantisation = calibrate(model, fit) if model.config.kind == TOWER else None
+    lines = model.config.traits.kernel
+    quantisation = calibrate(model, fit) if model.config.traits.int8 else None
     levels = calibrate_lines(model, fit) if lines else None
     usual = usual_pool(model, fit) if lines and not model.config.margin else None
     margin = model.config.margin or (MARGIN if lines else 0)
@@ -179,7 +179,7 @@ def _metadata(model: Network, net_id: str, precision: str, margin: int, origin: 
         "feature_version": str(FEATURE_VERSION),
         "net_id": net_id,
         "precision": precision,
-        "kind": LINES if model.config.kind == LINES else TOWER,  # what runs it
+        "kind": LINES if model.config.traits.kernel else TOWER,  # what runs it
         "blocks": str(model.config.blocks),
         "channels": str(model.config.channels),
         "pooled": str(model.config.pooled),
@@ -211,7 +211,7 @@ def compare(model: Network, fp32: Path, int8: Path | None, positions: Sequence[P
     one = OnnxEvaluator(fp32)
     other: Evaluator | None = None if int8 is None else OnnxEvaluator(int8)
     window: LineEvaluator | None = None
-    if model.config.kind == LINES:
+    if model.config.traits.kernel:
         other, window = LineEvaluator(OnnxEvaluator(fp32), margin=0), LineEvaluator(OnnxEvaluator(fp32))
     for evaluator in (one, other) if other else (one,):
         check_evaluator(evaluator)

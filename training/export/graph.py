@@ -21,7 +21,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from engine.encoding import N_PLANES
-from engine.evaluator.lines import KIND, WEIGHT_PREFIX
+from engine.evaluator.lines import WEIGHT_PREFIX
 from training.export.quantise import LineLevels, Quantisation, as_numpy
 from training.net.line_stem import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
 from training.net.network import Network
@@ -269,7 +269,7 @@ def build(
         helper.make_tensor_value_info("policy", TensorProto.FLOAT, ["B", "A"]),
         helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
     ]
-    if model.config.kind == KIND:
+    if model.config.traits.kernel:
         weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
         if usual is not None:
             weights["pool_usual"] = usual

@@ -35,12 +35,13 @@ from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import from_mapping, to_mapping
 
 _CALIBRATION_BATCH, _CALIBRATION_BATCHES = 32, 64
-_HOPELESS = 3.0  # tuned: 16 positions a batch, rates of 1 to 1e20 pass it at once, 0.05 does not come near
-_KL_LIMITS = (0.1, 10.0)  # protocol: the field's limits of the KL-adaptive multiplier
+_DIVERGENCE_FACTOR = 3.0
+"""Loss over that of a net that knows nothing from which on learning has diverged (*tuned*: with 16
+positions a batch rates of 1 to 1e20 pass it at once, 0.05 does not come near)."""
 
 
-class SpoiltError(FloatingPointError):
-    """Learning has spoilt the weights; the message says when and at what rate."""
+class DivergedError(FloatingPointError):
+    """Learning has diverged, the weights are of no use; the message says when and at what rate."""
 
 
 def loss_of_nothing(config: LossConfig, points: int) -> float:
@@ -56,7 +57,7 @@ class Learner:
         averaged: its exponential moving average, the one to export.
         window: positions that batches are drawn from.
         batches, samples: taken so far.
-        spent: samples that count against bounded reuse; see `settle`.
+        samples_consumed: samples that count against bounded reuse; see `settle`.
         config: as given.
 
     Args:
@@ -94,15 +95,12 @@ class Learner:
         self.window: Window | Resident = (
             Resident(positions, config, self.device) if positions else Window(config, report)
         )
-        self.batches = self.samples = self.spent = 0
+        self.batches = self.samples = self.samples_consumed = 0
         self.progress: float | None = None
         self._report = report
         self._fused = self.device.type == "cpu" and trunk.able(config.net) and not config.bf16
         self._bf16 = self._prefers_bf16() if config.bf16 is None else config.bf16
         self._rng = np.random.default_rng(config.seed)
-        self._multiplier = 1.0  # of the learning rate, by the `kl` schedule
-        self._probe: tuple[Tensor, Tensor, Tensor] | None = None  # planes, allowed points, log policy then
-        self._kl = 0.0
         self._group: Group | None = None
         self._teacher: Teacher | None = None
         if config.teacher:
@@ -132,11 +130,10 @@ class Learner:
         All draw the same batches from encoded positions, each computes a part of them.
 
         Raises:
-            ValueError: not from encoded positions on a CPU, the batch cannot be divided, or the rate goes by
-                what a learner sees of its own part.
+            ValueError: not from encoded positions on a CPU, or the batch cannot be divided.
         """
-        if self.device.type != "cpu" or not isinstance(self.window, Resident) or self.config.schedule == "kl":
-            raise ValueError("a GPU, records and the schedule kl are for one process alone")
+        if self.device.type != "cpu" or not isinstance(self.window, Resident):
+            raise ValueError("a GPU and records are for one process alone")
         if self.config.batch % group.count:
             raise ValueError(f"{group.count} processes cannot share batches of {self.config.batch}")
         torch.set_num_threads(self.config.threads or 1)
@@ -153,43 +150,34 @@ class Learner:
 
     def allowance(self) -> int:
         """Return how many batches bounded reuse of the positions seen so far still allows."""
-        return max(0, math.floor((self.config.reuse * self.window.seen - self.spent) / self.config.batch))
+        left = self.config.reuse * self.window.seen - self.samples_consumed
+        return max(0, math.floor(left / self.config.batch))
 
     def settle(self) -> None:
         """Give up the reuse that positions seen so far still allow: new ones set the pace from here on."""
-        self.spent = int(self.config.reuse * self.window.seen)
+        self.samples_consumed = int(self.config.reuse * self.window.seen)
 
-    def way(self) -> float:
-        """Return the part of the schedule that is done, 0 to 1.
-
-        It is `progress` where somebody sets that, e.g. by the clock, else batches / total_batches.
-        """
-        total = self.config.total_batches
-        way = self.batches / total if total else 0.0
-        return min(max(way if self.progress is None else self.progress, 0.0), 1.0)
+    def schedule_progress(self) -> float:
+        """Return the part of the schedule that is done, 0 to 1: `progress`, 0 where nobody sets it."""
+        return min(max(self.progress or 0.0, 0.0), 1.0)
 
     def learning_rate(self) -> float:
         """Return the rate of the next batch."""
-        c, way = self.config, self.way()
-        factor = 1.0
+        c, factor = self.config, 1.0
         if c.schedule == "cosine":
-            factor = 0.02 + 0.98 * (1 + math.cos(math.pi * way)) / 2
-        elif c.schedule == "step":
-            factor = 1.0 if way < 0.6 else 0.4 if way < 0.85 else 0.15
-        elif c.schedule == "kl":
-            factor = self._multiplier
+            factor = 0.02 + 0.98 * (1 + math.cos(math.pi * self.schedule_progress())) / 2
         return c.lr * factor * min(1.0, (self.batches + 1) / max(c.warmup, 1))
 
     def step(self, batches: int = 1) -> dict[str, float]:
         """Take batches and return the means of their metrics.
 
-        Metrics are those of `losses.compute`, `lr`, `grad_norm` (before clipping), `kl` (`kl` schedule only:
-        of the policy against that of `kl_every` batches ago) and the counters `batches` and `samples`.
+        Metrics are those of `losses.compute`, `lr`, `grad_norm` (before clipping) and the counters `batches`
+        and `samples`.
 
         Raises:
             ValueError: the window is empty.
-            SpoiltError: the loss is not finite, or three times that of a net that knows nothing. The weights
-                are of no use any more: load the checkpoint.
+            DivergedError: the loss is not finite, or three times that of a net that knows nothing. Load the
+                checkpoint: the weights are of no use.
         """
         sums: dict[str, Tensor] = {}
         rate, nothing = 0.0, 0.0
@@ -200,12 +188,13 @@ class Learner:
             for name, value in self._batch(batch).items():
                 sums[name] = sums[name] + value if name in sums else value
         means = dict(zip(sums, (torch.stack(list(sums.values())) / batches).tolist(), strict=True))
-        if not means["loss"] < _HOPELESS * nothing:
-            raise SpoiltError(f"{self._spoilt(means['loss'])}; a net that knows nothing has {nothing:.1f}")
+        if not means["loss"] < _DIVERGENCE_FACTOR * nothing:
+            said = self._diverged(means["loss"])
+            raise DivergedError(f"{said}; a net that knows nothing has {nothing:.1f}")
         counters = {"batches": float(self.batches), "samples": float(self.samples)}
-        return {**means, "lr": rate, "kl": self._kl, **counters}
+        return {**means, "lr": rate, **counters}
 
-    def _spoilt(self, loss: float) -> str:
+    def _diverged(self, loss: float) -> str:
         return f"the loss is {loss:.4g} at batch {self.batches} with learner.lr={self.config.lr:g}"
 
     def _autocast(self) -> contextlib.AbstractContextManager[None]:
@@ -229,9 +218,6 @@ class Learner:
         rate = self.learning_rate()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        if c.schedule == "kl" and self._probe is None:
-            allowed = losses.playable(planes)[0]
-            self._probe = (planes, allowed, self._log_policy(planes, allowed))
         self._train_mode()
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
@@ -241,7 +227,7 @@ class Learner:
             taught = self._teacher.judge(planes)
         loss, parts = losses.compute(heads, planes, targets, c.loss, taught, c.teacher_share)
         if self.device.type == "cpu" and not torch.isfinite(loss):
-            raise SpoiltError(self._spoilt(loss.item()))
+            raise DivergedError(self._diverged(loss.item()))
         loss.backward()  # type: ignore[no-untyped-call]
         if self._group:
             self._group.mean(self.model)
@@ -250,16 +236,14 @@ class Learner:
         self.batches += 1
         taken = len(batch.planes) * (self._group.count if self._group else 1)
         self.samples += taken
-        self.spent += taken
+        self.samples_consumed += taken
         self._average()
-        if c.schedule == "kl" and self.batches % c.kl_every == 0:
-            self._adapt()
         return {**{name: value.float() for name, value in parts.items()}, "grad_norm": norm.detach()}
 
     def _train_mode(self) -> None:
         self.model.train()
         freeze = self.config.freeze_norm
-        if freeze == 0 or self.way() > freeze:  # a constant rate has no way to go: it stays at 0
+        if freeze == 0 or self.schedule_progress() > freeze:  # without an end it stays at 0
             for module in self.model.modules():
                 if isinstance(module, torch.nn.BatchNorm2d):
                     module.eval()
@@ -274,26 +258,6 @@ class Learner:
             for net in (self.averaged, self.model)
         )
         torch._foreach_lerp_(means, values, 1 - decay)  # all at once: there are many, and most are small
-
-    @torch.no_grad()
-    def _log_policy(self, planes: Tensor, allowed: Tensor) -> Tensor:
-        self.model.eval()
-        with self._autocast():
-            logits = self.model(planes).policy
-        return torch.log_softmax(logits.masked_fill(~allowed, -1e9), dim=1)
-
-    def _adapt(self) -> None:
-        """Move the rate so that the policy changes by about `kl_target` every `kl_every` batches."""
-        assert self._probe is not None
-        planes, allowed, before = self._probe
-        now = self._log_policy(planes, allowed)
-        self._kl = float((before.exp() * (before - now)).sum(1).mean())
-        if self._kl > 2 * self.config.kl_target:
-            self._multiplier /= 1.5
-        elif self._kl < self.config.kl_target / 2:
-            self._multiplier *= 1.5
-        self._multiplier = min(max(self._multiplier, _KL_LIMITS[0]), _KL_LIMITS[1])
-        self._probe = None
 
     def export(self, folder: Path | str, name: str, origin: Origin | None = None) -> Exported:
         """Export the averaged net, calibrated on positions of the window; see `export.export_net`.
@@ -351,10 +315,9 @@ class Learner:
             "window": self.window.state(),
             "batches": self.batches,
             "samples": self.samples,
-            "spent": self.spent,
+            "spent": self.samples_consumed,
             "progress": self.progress,
             "rng": self._rng.bit_generator.state,
-            "kl": (self._multiplier, self._kl, self._probe),
         }
         return checkpoint.write_checkpoint(
             self.checkpoints_dir, self.batches, state, self.config.keep_checkpoints
@@ -385,11 +348,8 @@ class Learner:
             else:
                 self._report(f"{path}: written with another optimizer; {self.config.optimizer} begins anew")
             self.batches, self.samples = int(state["batches"]), int(state["samples"])
-            self.spent = int(state.get("spent", self.samples))
+            self.samples_consumed = int(state.get("spent", self.samples))
             self.progress = None if state["progress"] is None else float(state["progress"])
             self._rng.bit_generator.state = state["rng"]
-            multiplier, kl, probe = state["kl"]
-            self._multiplier, self._kl = float(multiplier), float(kl)
-            self._probe = None if probe is None else tuple(t.to(self.device) for t in probe)
             self.window.restore(state["window"], self.records_dir)
         return True

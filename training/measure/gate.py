@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.elo import Estimate, estimate, rate
+from engine.rules.rule import Rule
 from training.files.foreign import ForeignFileError, is_list_of, is_number, read_table
 from training.measure.arena import ArenaPlayer, ArenaResult, ArenaSpec
 from training.settings.schema import EvaluationConfig
@@ -81,22 +82,21 @@ def plan(
         nets: name -> net file, of all nets that can still be played; the candidate and the best are in it.
         seed: of openings.
     """
-    me = ArenaPlayer(name, nets[name], config.simulations, config.leaf_vcf_nodes)
-    for size in dict.fromkeys((*config.sizes, config.size)):
+    me = ArenaPlayer(name, nets[name], config.simulations)
+    for size in config.sizes:
         for yardstick in config.yardsticks:
-            main = size == config.size and yardstick in ("uniform", "tactical")
-            if (size in config.sizes or main) and standings.wanted(yardstick, size):
-                other = ArenaPlayer(yardstick, yardstick, config.simulations, config.leaf_vcf_nodes)
+            if standings.wanted(yardstick, size):
+                other = ArenaPlayer(yardstick, yardstick, config.simulations)
                 pairs = config.yardstick_pairs
-                spec = ArenaSpec(me, other, size, size, config.rule, pairs, seed=seed, stones=4)
+                spec = ArenaSpec(me, other, size, size, Rule.FREESTYLE, pairs, seed=seed, stones=4)
                 yield Planned(spec, size == config.size, False)
     rivals = [standings.best] if standings.best in nets and standings.best != name else []
     # An older one as well ties the scale together over longer times.
     older = [n for n in nets if n not in (name, standings.best)]
     for rival in rivals + older[-1:]:
-        other = ArenaPlayer(rival, nets[rival], config.simulations, config.leaf_vcf_nodes)
+        other = ArenaPlayer(rival, nets[rival], config.simulations)
         pairs = config.pairs if rival == standings.best else max(1, config.pairs // 2)
-        spec = ArenaSpec(me, other, config.size, config.size, config.rule, pairs, seed=seed + 1)
+        spec = ArenaSpec(me, other, config.size, config.size, Rule.FREESTYLE, pairs, seed=seed + 1)
         yield Planned(spec, True, rival == standings.best)
 
 

@@ -33,7 +33,7 @@ def placement(old: NetConfig, new: NetConfig) -> list[int]:
     """
     may_differ = {"blocks", "pool_block", "margin", *_WIDTHS}
     was, will = dataclasses.asdict(old), dataclasses.asdict(new)
-    if (old.kind, new.kind) == ("lines", "line-tower"):
+    if new.kind in old.traits.grows_into:
         may_differ.add("kind")
     if any(was[name] != will[name] for name in was.keys() - may_differ):
         raise ValueError(
@@ -155,11 +155,11 @@ def grow(old: Network, config: NetConfig, seed: int = 0) -> Network:
     places = placement(old.config, config)
     new = Network(config)
     state = dict(old.state_dict())
-    light = old.config.kind == "lines"
+    light = old.config.traits.light
     if config.channels > old.config.channels:
         widening = _Widening(old.config.channels, config.channels, seed)
         state = {k: _widened(k, v, widening, light) for k, v in state.items()}
-    if light and config.kind != "lines":
+    if light and not config.traits.light:
         state = {k: _full(k, v) for k, v in state.items()}
     fresh = new.state_dict()
     rest = {k: _with_hidden(k, v, fresh[k]) for k, v in state.items() if not k.startswith("blocks.")}

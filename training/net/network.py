@@ -121,9 +121,8 @@ class Network(nn.Module):
         super().__init__()
         self.config = config
         c = config.channels
-        light = config.kind == "lines"
-        tower = config.kind == "tower"
-        self.stem = nn.Conv2d(N_PLANES, c, 5, padding=2) if tower else LineStem(c, config.line_hidden)
+        lines, light = config.traits.line_stem, config.traits.light
+        self.stem = LineStem(c, config.line_hidden) if lines else nn.Conv2d(N_PLANES, c, 5, padding=2)
         self.blocks = nn.ModuleList(
             Block(c, config.blocks, i == config.pooled, light) for i in range(config.blocks)
         )

@@ -334,7 +334,7 @@ class _Trunk(torch.autograd.Function):
 def able(config: NetConfig) -> bool:
     """Return whether this processor has the passes for such a net."""
     widths = (config.channels, config.policy_channels, config.value_channels)
-    there = _fused is not None and config.kind == "lines" and config.blocks > 0
+    there = _fused is not None and config.traits.kernel and config.blocks > 0
     return there and all(map(_fused.able, widths))
 
 

@@ -30,7 +30,14 @@ from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.play.endings import played_on
 from training.play.gumbel import GumbelRoot, RootChoice
 from training.play.regret import Mistakes
-from training.settings.play import GumbelParams, PlayConfig
+from training.settings.play import PlayConfig
+
+_FAST_CONSIDERED = 8  # moves that sequential halving begins with in a fast search (not tuned)
+_TREE_BYTES = 4 << 20  # of one tree (not tuned)
+_FREE_STONES = 3  # of an opening, drawn without the net (not tuned)
+_FREE_REACH = 3  # cells from the centre at most, for these (not tuned)
+_OPENING_TEMPERATURE = 1.2  # of the policy that the other stones are drawn from (not tuned)
+_MOST_LOPSIDED = 0.35  # |win - loss| of an opening for the side to move; a larger one is rejected (not tuned)
 
 _PROOF = {
     PROVEN_WIN: (Flag.PROVEN_WIN, (1.0, 0.0, 0.0)),
@@ -100,16 +107,10 @@ class SelfPlayGame:
         self._config, self._size, self._solver = config, size, solver
         self._next_game, self._on_record, self._net_id = next_game, on_record, net_id
         self._counters, self._mistakes = counters, mistakes
-        self.tree = Tree(config.search_params(), config.tree_bytes, solver)
+        self.tree = Tree(config.search_params(), _TREE_BYTES, solver)
         self.want = -1
         self._full_gumbel = config.gumbel
-        self._fast_gumbel = GumbelParams(
-            config.fast_considered,
-            config.gumbel.scale,
-            config.gumbel.offset,
-            config.gumbel.noise,
-            config.gumbel.dirichlet,
-        )
+        self._fast_gumbel = dataclasses.replace(config.gumbel, considered=_FAST_CONSIDERED)
         self._new_game()
 
     # --- one simulation after the other
@@ -174,8 +175,8 @@ class SelfPlayGame:
         self._builder, self._from_regret = None, False
         most = min(opening.max_stones, board.points // 12)
         self._opening_stones = int(rng.integers(most + 1))
-        reach_x, reach_y = min(opening.spread, (width - 1) // 2), min(opening.spread, (height - 1) // 2)
-        while board.ply < min(self._opening_stones, opening.free_stones):
+        reach_x, reach_y = min(_FREE_REACH, (width - 1) // 2), min(_FREE_REACH, (height - 1) // 2)
+        while board.ply < min(self._opening_stones, _FREE_STONES):
             x = width // 2 + int(rng.integers(-reach_x, reach_x + 1))
             y = height // 2 + int(rng.integers(-reach_y, reach_y + 1))
             if board.cell(y * width + x) == EMPTY:
@@ -185,8 +186,6 @@ class SelfPlayGame:
 
     def _set_root(self) -> None:
         """Give the tree the new position; `_root_known` follows when the root is expanded."""
-        if not self._config.reuse_tree:
-            self.tree.clear()
         self.tree.set_root(self.board)
         self._search: GumbelRoot | None = None
         self.want = -1
@@ -225,7 +224,7 @@ class SelfPlayGame:
 
     def _draw_opening_stone(self) -> None:
         points, priors = self.tree.moves(), self.tree.priors().astype(np.float64)
-        weights = priors ** (1 / self._config.opening.temperature)
+        weights = priors ** (1 / _OPENING_TEMPERATURE)
         self.board.place(int(self._rng.choice(points, p=weights / weights.sum())))
         if self.board.winner != EMPTY or self.board.n_empty == 0:
             self._reject()
@@ -236,7 +235,7 @@ class SelfPlayGame:
         opening = self._config.opening
         if self._from_regret:
             return False
-        return wdl is not None and self._tries < opening.tries and abs(wdl[0] - wdl[2]) > opening.max_value
+        return wdl is not None and self._tries < opening.tries and abs(wdl[0] - wdl[2]) > _MOST_LOPSIDED
 
     def _reject(self) -> None:
         self._counters.rejected += 1
@@ -272,8 +271,6 @@ class SelfPlayGame:
             self._finish(board.winner, End.FIVE)
         elif board.n_empty == 0:
             self._finish(DRAW, End.BOARD_FULL)
-        elif board.ply >= self._config.max_ply_share * board.points:
-            self._finish(DRAW, End.LENGTH)
         elif self._rule == Rule.RENJU and not board.legal_points():
             self._finish(1 - board.to_move, End.FOUL)
         else:

@@ -92,7 +92,8 @@ class Plan:
 
 
 def plan_run(
-    recipe: Recipe, run_dir: Path, overrides: Sequence[str] = (), shared: Sequence[str] = ()
+    recipe: Recipe, run_dir: Path, overrides: Sequence[str] = (), shared: Sequence[str] = (),
+    report: Callable[[str], None] | None = None,
 ) -> list[Plan]:
     """Return what is left to do until a run of a recipe is over: the run, behind those that it builds on.
 
@@ -105,6 +106,7 @@ def plan_run(
         run_dir: of the run.
         overrides: `key=value` texts for the run.
         shared: the same for every run, such as those that describe the machine.
+        report: gets a line about each setting of older releases that is ignored.
 
     Raises:
         ConfigError: see `earlier`, `make_config` and `read_stored`.
@@ -113,20 +115,23 @@ def plan_run(
     begun = bool(list_checkpoints(run_dir / "checkpoints"))
     plans = []
     for one in [] if begun else earlier(recipe):
-        plan = _plan(one, folder / one.name, folder, f"{one.name}.toml", shared)
+        plan = _plan(one, folder / one.name, folder, f"{one.name}.toml", shared, report)
         state = read_state(plan.run_dir)
         if state is None or not is_over(plan.config, state):
             plans.append(plan)
     own = recipe if not begun else Recipe(recipe.path, recipe.settings)
-    return [*plans, _plan(own, run_dir, folder, recipe.source, [*shared, *overrides])]
+    return [*plans, _plan(own, run_dir, folder, recipe.source, [*shared, *overrides], report)]
 
 
-def _plan(recipe: Recipe, run_dir: Path, folder: Path, source: str, overrides: Sequence[str]) -> Plan:
+def _plan(
+    recipe: Recipe, run_dir: Path, folder: Path, source: str, overrides: Sequence[str],
+    report: Callable[[str], None] | None,
+) -> Plan:  # fmt: skip
     stored = read_stored(run_dir / "config.json")
     return Plan(
         run_dir,
         source,
-        make_config(stored[1] if stored else recipe.settings, overrides),
+        make_config(stored[1] if stored else recipe.settings, overrides, report),
         {folder / path.stem: share for path, share in recipe.weights().items()},
         [folder / path.stem / "records" for path in recipe.records()],
         recipe.start.records_positions,

@@ -153,7 +153,7 @@ def _learning(events: Sequence[dict[str, Any]], clock: _Clock) -> list[str]:
         chart(
             "KL of the policy",
             "How far the net's policy is from the target. The lower the better.",
-            "policy_kl", "kl",
+            "policy_kl",
         ),
         chart("Learning rate", "The size of a step. It falls towards the end of a run with an end.", "lr"),
     ]  # fmt: skip

@@ -111,5 +111,5 @@ def _origin(config: RunConfig, learner: Learner, state: State, strength: str, li
         strength=strength,
         limits=limits,
         sizes=config.side_range(),
-        rules=tuple(sorted(rule for rule, _ in config.mix(False).rules)),
+        rules=tuple(sorted(rule for rule, _ in config.mix().rules)),
     )

@@ -1,4 +1,4 @@
-"""One setting: its default together with all that is to be known about it."""
+"""Declare settings, and constants beside them: a default with all that is to be known about it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,28 @@ def setting(default: T, text: str, reader: str, unit: str = "", source: str = NO
     return dataclasses.field(default=default, metadata={"about": About(text, unit, source, reader)})
 
 
+def constant(default: T, text: str, unit: str = "", source: str = NOT_TUNED) -> T:
+    """Declare a field that no run changes: it is neither read from settings nor stored with them."""
+    return dataclasses.field(default=default, metadata={"constant": About(text, unit, source, "")})
+
+
+def shape(default: T, text: str, unit: str = "") -> T:
+    """Declare a size of a net that new nets do not choose: it is stored, since older nets have others."""
+    return dataclasses.field(default=default, metadata={"shape": About(text, unit, NOT_TUNED, "")})
+
+
+def is_setting(field: dataclasses.Field[Any]) -> bool:
+    """Return whether a field is a setting or a group of settings."""
+    return not field.metadata or "about" in field.metadata
+
+
+def is_stored(field: dataclasses.Field[Any]) -> bool:
+    """Return whether a field is stored with a run."""
+    return "constant" not in field.metadata
+
+
 def about(field: dataclasses.Field[Any]) -> About:
-    """Return what is known about a field that `setting` declared."""
-    found = field.metadata["about"]
+    """Return what is known about a field that `setting`, `constant` or `shape` declared."""
+    (found,) = field.metadata.values()
     assert isinstance(found, About)
     return found

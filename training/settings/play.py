@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.search.params import SearchParams
-from training.settings.field import setting
+from training.settings.field import constant, setting
 
 _GAME, _GUMBEL, _HERE = "play/game.py", "play/gumbel.py", "settings/play.py"
 
@@ -14,20 +14,20 @@ _GAME, _GUMBEL, _HERE = "play/game.py", "play/gumbel.py", "settings/play.py"
 class GumbelParams:
     """Settings of the root search."""
 
-    considered: int = setting(16, "that sequential halving begins with", _GUMBEL, "moves")
     scale: float = setting(
         0.3, "factor of sigma", _GUMBEL, "logits a unit of q and visit", "tuned: prototype, .681 against 0.1"
     )
-    offset: float = setting(50.0, "of sigma, added to the visits of the most visited move", _GUMBEL, "visits")
-    noise: float = setting(1.0, "of the Gumbel noise; 0 plays the best move found", _GUMBEL, "weight")
-    dirichlet: float = setting(
+    considered: int = constant(16, "that sequential halving begins with", "moves")
+    offset: float = constant(50.0, "of sigma, added to the visits of the most visited move", "visits")
+    noise: float = constant(1.0, "of the Gumbel noise; 0 plays the best move found", "weight")
+    dirichlet: float = constant(
         0.1,
         "of Dirichlet noise in the priors that the considered moves are drawn by, so that moves the policy "
         "has forgotten are searched now and then. Targets see it in the values found",
-        _GUMBEL, "share",
-    )  # fmt: skip
-    dirichlet_total: float = setting(
-        10.83, "sum of its concentration over all legal moves", _GUMBEL, "concentration",
+        "share",
+    )
+    dirichlet_total: float = constant(
+        10.83, "sum of its concentration over all legal moves", "concentration",
         "derived: 0.03 a move of a 19x19 board, as usual in the field",
     )  # fmt: skip
 
@@ -39,22 +39,13 @@ class OpeningConfig:
     max_stones: int = setting(
         8, "a game begins with 0 to this many (fewer on small boards)", _GAME, "stones"
     )
-    spread: int = setting(3, "from the centre at most, for the first ones", _GAME, "cells")
-    free_stones: int = setting(3, "drawn without the net at most", _GAME, "stones")
-    temperature: float = setting(1.2, "of the policy that the others are drawn from", _GAME, "temperature")
-    max_value: float = setting(
-        0.35,
-        "openings with a larger |win - loss| for the side to move, by the net or after the first search, are "
-        "rejected",
-        _GAME, "win - loss",
-    )  # fmt: skip
     regret_share: float = setting(
         0.0,
         "of games that begin where an earlier one went otherwise than its searches thought (play/regret.py)",
         _GAME, "share",
     )  # fmt: skip
-    tries: int = setting(
-        10, "after so many rejections in a row only solved positions are rejected", _GAME, "openings"
+    tries: int = constant(
+        10, "after so many rejections in a row only solved positions are rejected", "openings"
     )
 
 
@@ -67,18 +58,14 @@ class PlayConfig:
     full_share: float = setting(
         0.75, "of moves that get a full search (playout cap randomisation)", _GAME, "share"
     )
-    fast_considered: int = setting(
-        8, "that sequential halving begins with in a fast search", _GAME, "moves"
-    )
     gumbel: GumbelParams = field(default_factory=GumbelParams)
-    reuse_tree: bool = setting(True, "keep the subtree of the move played", _GAME)
-    root_vcf_nodes: int = setting(
-        500, "of the solver at every root, for wins by fours; a win ends the game", _GAME, "nodes"
+    root_vcf_nodes: int = constant(
+        500, "of the solver at every root, for wins by fours; a win ends the game", "nodes"
     )
     root_vct_nodes: int = setting(
         10_000,
-        "the same for wins by fours and threes, so that the values of quiet moves are learned from games "
-        "that end as soon as the solver can end them",
+        "of the solver at every root, for wins by fours and threes, which end the game, so that the values "
+        "of quiet moves are learned from games that end as soon as the solver can end them",
         _GAME, "nodes", "tuned: games of r2 (docs/training.md)",
     )  # fmt: skip
     endings: bool = setting(
@@ -87,12 +74,8 @@ class PlayConfig:
         "count in learning where `learner.fast_weight` is above 0",
         _GAME,
     )
-    leaf_vcf_nodes: int = setting(60, "of the solver at leaves", _HERE, "nodes")
+    leaf_vcf_nodes: int = constant(60, "of the solver at leaves", "nodes")
     policy_temperature: float = setting(1.1, "of the net's priors; above 1 flattens", _HERE, "temperature")
-    max_ply_share: float = setting(
-        1.0, "of the board; longer games are cut and drawn", _GAME, "share"
-    )
-    tree_bytes: int = setting(4 << 20, "memory of one tree", _GAME, "bytes")
     opening: OpeningConfig = field(default_factory=OpeningConfig)
 
     def search_params(self) -> SearchParams:

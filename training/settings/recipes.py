@@ -6,13 +6,15 @@ recipes of runs whose weights and records this one begins with, as files seen fr
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from training.settings.schema import RunConfig, StartConfig
+from training.settings.resolve import config_of
+from training.settings.schema import StartConfig
 from training.settings.values import ConfigError, from_mapping, weighted
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
@@ -94,7 +96,7 @@ def read_recipe(path: Path) -> Recipe:
         raise ConfigError(f"{path}: not a TOML file ({error})") from error
     start = mapping.pop("start", {})
     try:
-        from_mapping(RunConfig, mapping)
+        config_of(json.loads(json.dumps(mapping)))
         begun = from_mapping(StartConfig, start, "start.") if isinstance(start, Mapping) else None
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error

@@ -7,7 +7,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from engine.encoding import FEATURE_VERSION, PLANES_OF
 from engine.ranges import shown
 from training.files.atomic import write_atomically
 from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table, read_bounded, read_table
-from training.settings.schema import RunConfig
+from training.settings.field import is_stored
+from training.settings.retired import RETIRED, drop_retired, put_retired
+from training.settings.schema import LearnerConfig, RunConfig
 from training.settings.values import ConfigError, from_mapping, kind_name, to_mapping
 
 _SOURCE = re.compile(r"[\w][\w. +-]{0,200}")
@@ -24,12 +26,17 @@ _OPTIONS = re.compile(r"[a-z -]{0,40}")
 """What `start` may hold: it is shown, and the file may come from elsewhere."""
 
 
-def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+def make_config(
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    report: Callable[[str], None] | None = None,
+) -> RunConfig:
     """Return the settings of a run.
 
     Args:
         settings: of a recipe, or stored with a run that goes on.
         overrides: `key=value` texts, keys dotted as in `play.gumbel.scale=0.2`, lists with commas.
+        report: gets a line about each setting of older releases that is ignored.
 
     Raises:
         ConfigError: unknown key, or a value of the wrong kind.
@@ -39,8 +46,29 @@ def make_config(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> R
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"expected key=value, not {text!r}")
-        _put(mapping, key.strip(), value.strip())
-    return from_mapping(RunConfig, mapping)
+        if key.strip() in RETIRED:
+            put_retired(mapping, key.strip(), value.strip())
+        else:
+            _put(mapping, key.strip(), value.strip())
+    return config_of(mapping, report)
+
+
+def config_of(mapping: dict[str, Any], report: Callable[[str], None] | None = None) -> RunConfig:
+    """Return the settings in nested tables; see `make_config`."""
+    drop_retired(mapping, report)
+    learner = mapping.get("learner")
+    # Older runs name a seed of their own for the learner.
+    seed = learner.pop("seed", None) if isinstance(learner, dict) else None
+    config = from_mapping(RunConfig, mapping)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise ConfigError(f"learner.seed must be a whole number, not {seed!r}")
+    own = config.seed if seed is None else seed
+    return dataclasses.replace(config, learner=dataclasses.replace(config.learner, seed=own))
+
+
+def _names(kind: Any) -> set[str]:
+    names = {field.name for field in dataclasses.fields(kind) if is_stored(field)}
+    return names | {"seed"} if kind is LearnerConfig else names  # the learner's seed, of older releases
 
 
 def _put(mapping: dict[str, Any], key: str, text: str) -> None:
@@ -48,14 +76,14 @@ def _put(mapping: dict[str, Any], key: str, text: str) -> None:
     kind: Any = RunConfig
     names = key.split(".")
     for i, name in enumerate(names):
-        known = {f.name for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
+        known = _names(kind) if dataclasses.is_dataclass(kind) else set()
         if name not in known:
             raise ConfigError(f"unknown setting {shown(key)!r}; known here: {', '.join(sorted(known))}")
         kind = typing.get_type_hints(kind)[name]
         if i + 1 < len(names):
             mapping = mapping.setdefault(name, {})
     if dataclasses.is_dataclass(kind):
-        known = {f.name for f in dataclasses.fields(kind)}
+        known = _names(kind)
         raise ConfigError(f"{key!r} is a group of settings: {', '.join(sorted(known))}")
     mapping[names[-1]] = _parse(kind, text, key)
 

@@ -10,7 +10,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from training.settings.field import setting
+from training.settings.field import constant, setting, shape
+from training.settings.net_kinds import NET_KINDS, NetKind, kinds_text
 from training.settings.play import Mix, PlayConfig
 from training.settings.values import ConfigError, weighted_rule, weighted_size
 
@@ -22,16 +23,14 @@ _PROTOTYPE = "tuned: prototype"
 # Bounds of what a file from elsewhere may ask for: far more than any net that plays.
 _MOST_BLOCKS, _WIDEST, _WIDEST_MARGIN = 200, 4096, 22
 _MOST_WORKERS, _MOST_GAMES = 4096, 1 << 20
+_MOST_YARDSTICK_PAIRS = 10  # not tuned: enough to see a yardstick beaten
 
 
 @dataclass(frozen=True, slots=True)
 class NetConfig:
     """Shape of a net."""
 
-    kind: str = setting(
-        "tower", "`tower`, a residual tower; `lines`, a table of lines with light blocks, better on a CPU; "
-        "`line-tower`, that table under a residual tower, as a teacher of line nets", _NETWORK,
-    )  # fmt: skip
+    kind: str = setting("tower", kinds_text(), _NETWORK)
     blocks: int = setting(
         4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in `lines`", _NETWORK,
         "blocks",
@@ -41,14 +40,18 @@ class NetConfig:
         0, "around the stones that a line net judges, what lies beyond is off the board for it; 0 for all of "
         "the board", _NETWORK, "cells",
     )  # fmt: skip
-    line_hidden: int = setting(128, "hidden units of what fills the table of a line net", _NETWORK, "units")
-    pool_block: int | None = setting(
-        None, "index of the block that also sees the pooled board; -1 for none, none for the middle", _HERE,
-        "blocks from the first",
-    )  # fmt: skip
     policy_channels: int = setting(32, "of the 1x1 convolution before the policy", _NETWORK, "channels")
-    value_channels: int = setting(32, "of the 1x1 convolution before the value", _NETWORK, "channels")
-    value_hidden: int = setting(64, "width of the dense layer before the WDL logits", _NETWORK, "units")
+    line_hidden: int = shape(128, "hidden units of what fills the table of a line net", "units")
+    pool_block: int | None = shape(
+        None, "index of the block that also sees the pooled board; -1 for none, none for the middle", "blocks"
+    )
+    value_channels: int = shape(32, "of the 1x1 convolution before the value", "channels")
+    value_hidden: int = shape(64, "width of the dense layer before the WDL logits", "units")
+
+    @property
+    def traits(self) -> NetKind:
+        """What its kind is made of."""
+        return NET_KINDS[self.kind]
 
     @property
     def pooled(self) -> int:
@@ -56,11 +59,11 @@ class NetConfig:
         return self.blocks // 2 if self.pool_block is None else self.pool_block
 
     def __post_init__(self) -> None:
-        if self.kind not in ("tower", "lines", "line-tower"):
-            raise ConfigError(f"the kind of a net must be tower, lines or line-tower, not {self.kind!r}")
+        if self.kind not in NET_KINDS:
+            raise ConfigError(f"the kind of a net must be one of {', '.join(NET_KINDS)}, not {self.kind!r}")
         if not 0 <= self.blocks <= _MOST_BLOCKS or not -1 <= self.pooled < max(self.blocks, 1):
             raise ConfigError(f"blocks must be 0 to {_MOST_BLOCKS}, pool_block one of them or -1")
-        if not 0 <= self.margin <= _WIDEST_MARGIN or (self.margin and self.kind != "lines"):
+        if not 0 <= self.margin <= _WIDEST_MARGIN or (self.margin and not self.traits.kernel):
             raise ConfigError(f"margin must be 0, or for lines up to {_WIDEST_MARGIN}, not {self.margin}")
         for name in ("channels", "line_hidden", "policy_channels", "value_channels", "value_hidden"):
             if not 1 <= getattr(self, name) <= _WIDEST:
@@ -72,12 +75,11 @@ class LossConfig:
     """Weights of the parts of the loss and the mix of the value target."""
 
     value: float = setting(1.0, "of the WDL cross entropy; the policy's is 1", _LOSSES, "weight")
-    reply: float = setting(0.15, "of the head that foretells the opponent's reply", _LOSSES, "weight")
-    soft: float = setting(
-        1.0, "of the soft-policy head, whose target is the policy target to the power `soft_power`", _LOSSES,
-        "weight",
-    )  # fmt: skip
-    soft_power: float = setting(0.25, "below 1 flattens the target of the soft-policy head", _LOSSES, "power")
+    reply: float = constant(0.15, "of the head that foretells the opponent's reply", "weight")
+    soft: float = constant(
+        1.0, "of the soft-policy head, whose target is the policy target to the power `soft_power`", "weight"
+    )
+    soft_power: float = constant(0.25, "below 1 flattens the target of the soft-policy head", "power")
     root_mix: float = setting(
         0.25, "of the searched root WDL in the value target, the rest is the result", _LOSSES, "share",
         _PROTOTYPE,
@@ -112,23 +114,13 @@ class LearnerConfig:
         _LEARNER,
     )  # fmt: skip
     schedule: str = setting(
-        "cosine",
-        "`constant`, `cosine`, `step` (x0.4 at 60 %, x0.15 at 85 % of the way) or `kl` (as the published "
-        "gomoku nets do it: the rate follows the KL divergence of the policy from `kl_every` batches ago, to "
-        "stay near `kl_target`)",
-        _LEARNER,
+        "cosine", "`constant`, or `cosine`, which falls with the share of the run that is done", _LEARNER
     )
-    total_batches: int = setting(
-        0, "length of the schedule when nobody tells the learner its progress; 0: the peak rate", _LEARNER,
-        "batches",
-    )  # fmt: skip
-    kl_target: float = setting(0.02, "that the policy should move by (`kl` only)", _LEARNER, "nats")
-    kl_every: int = setting(20, "between two looks at that (`kl` only)", _LEARNER, "batches")
     warmup: int = setting(100, "of linear warm-up", _LEARNER, "batches")
-    weight_decay: float = setting(
-        0.01, "AdamW decay of convolution and dense weights (gains and biases have none)", _LEARNER, "a step"
+    weight_decay: float = constant(
+        0.01, "AdamW decay of convolution and dense weights (gains and biases have none)", "a step"
     )
-    clip: float = setting(2.0, "largest norm of the gradient", _LEARNER, "norm")
+    clip: float = constant(2.0, "largest norm of the gradient", "norm")
     freeze_norm: float = setting(
         0.8,
         "of the way after which normalisation keeps its statistics, so that the net trains as it will be "
@@ -152,8 +144,8 @@ class LearnerConfig:
     window_max: int = setting(
         2_000_000, "in the window at most, summed over board sizes", _WINDOW, "positions"
     )
-    surprise: float = setting(
-        0.5, "of the sampling weight that goes by KL(target || prior); 0 draws evenly", _WINDOW, "share"
+    surprise: float = constant(
+        0.5, "of the sampling weight that goes by KL(target || prior); 0 draws evenly", "share"
     )
     fast_weight: float = setting(
         0.0, "in sampling, of a position without policy target (fast search, behind a proof), for its value",
@@ -172,25 +164,22 @@ class LearnerConfig:
         0.75, "of what the teacher says in all targets, the rest is the records", _LEARNER, "share",
         "derived: shares of 0.75 to 0.8 made the strongest published students",
     )  # fmt: skip
-    bf16: bool | None = setting(
+    bf16: bool | None = constant(
         None,
         "bfloat16 autocast; none: where the processor or GPU computes in it (on others it is ten times "
         "slower than float32)",
-        _LEARNER,
     )
-    threads: int = setting(1, "of torch on the CPU; 0 leaves torch's choice", _LEARNER, "threads")
-    keep_checkpoints: int = setting(3, "kept, the newest", _LEARNER, "checkpoints")
-    seed: int = setting(1, "of weights, order and augmentation", _LEARNER, "any whole number")
+    threads: int = constant(1, "of torch on the CPU; 0 leaves torch's choice", "threads")
+    keep_checkpoints: int = constant(3, "kept, the newest", "checkpoints")
+    seed: int = constant(1, "of weights, order and augmentation: that of the run", "any whole number")
 
     def __post_init__(self) -> None:
-        if self.schedule not in ("constant", "cosine", "step", "kl"):
-            raise ConfigError(f"schedule must be constant, cosine, step or kl, not {self.schedule!r}")
+        if self.schedule not in ("constant", "cosine"):
+            raise ConfigError(f"schedule must be constant or cosine, not {self.schedule!r}")
         if self.optimizer not in ("adamw", "muon"):
             raise ConfigError(f"optimizer must be adamw or muon, not {self.optimizer!r}")
         if not 0 < self.lr < math.inf:
             raise ConfigError(f"lr must be a number above 0, not {self.lr}")
-        if self.keep_checkpoints < 1:
-            raise ConfigError("keep_checkpoints must be at least 1")
         if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
             raise ConfigError("batch, reuse, window_share or ema out of range")
         if not 0 <= self.teacher_share <= 1:
@@ -207,35 +196,43 @@ class EvaluationConfig:
     """How nets are measured while training goes on."""
 
     every_minutes: float = setting(10.0, "of training between two measurements", _LOOP, "minutes")
-    size: int = setting(
-        15, "of the games against the best net, which decide promotion", _GATE, "cells a side"
-    )
-    rule: int = setting(0, "of those games", _GATE, "rule code")
-    pairs: int = setting(32, "against the best net", _GATE, "pairs of games")
-    yardstick_pairs: int = setting(10, "against each opponent that is not a net", _GATE, "pairs of games")
+    pairs: int = setting(
+        32, "against the best net; at most ten of them against each of `yardsticks`", _GATE,
+        "pairs of games",
+    )  # fmt: skip
     simulations: int = setting(
         64, "a move, of both sides; 1 plays the net's first choice", _GATE, "simulations"
     )
-    leaf_vcf_nodes: int = setting(60, "of the solver at leaves, of both sides", _GATE, "nodes")
-    threshold: float = setting(0.5, "a candidate is promoted from this one on", _LOOP, "score")
-    sizes: tuple[int, ...] = setting((9, 15), "of the games against `yardsticks`", _GATE, "cells a side")
+    sizes: tuple[int, ...] = setting(
+        (9, 15), "of the games against `yardsticks`; on the largest the best net is played, freestyle", _GATE,
+        "cells a side",
+    )  # fmt: skip
     yardsticks: tuple[str, ...] = setting(
         ("random", "rollouts:1000", "uniform", "tactical"),
         "`random`, `rollouts:N`, `uniform`, `tactical`; each is dropped when beaten twice by 98 %", _GATE,
         "names",
     )  # fmt: skip
 
+    @property
+    def size(self) -> int:
+        """Side of the board of games against the best net, which decide promotion, in cells."""
+        return max(self.sizes)
+
+    @property
+    def yardstick_pairs(self) -> int:
+        """Pairs of games against each opponent that is not a net."""
+        return min(self.pairs, _MOST_YARDSTICK_PAIRS)
+
     def __post_init__(self) -> None:
         for name in self.yardsticks:
             if not re.fullmatch(r"random|uniform|tactical|rollouts:[1-9][0-9]{0,6}", name):
                 raise ConfigError(f"a yardstick is random, rollouts:N, uniform or tactical, not {name!r}")
-        weighted_rule(str(self.rule))
-        for side in (self.size, *self.sizes):
+        if not self.sizes:
+            raise ConfigError("evaluation.sizes must name a board")
+        for side in self.sizes:
             weighted_size(str(side))
-        if min(self.pairs, self.yardstick_pairs, self.simulations) < 1:
-            raise ConfigError("evaluation.pairs, yardstick_pairs and simulations must be at least 1")
-        if not 0 <= self.threshold <= 1 or self.every_minutes < 0:
-            raise ConfigError("evaluation.threshold or every_minutes out of range")
+        if min(self.pairs, self.simulations) < 1 or self.every_minutes < 0:
+            raise ConfigError("evaluation.pairs, simulations or every_minutes out of range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +253,10 @@ class StartConfig:
 class RunConfig:
     """Everything that decides a run."""
 
-    seed: int = setting(1, "of all games, those of measurements too", _LOOP, "any whole number")
+    seed: int = setting(
+        1, "of all games, those of measurements too, and of the learner's weights and order", _LOOP,
+        "any whole number",
+    )  # fmt: skip
     minutes: float = setting(60.0, "of the run, resumed parts together; 0: until stopped", _LOOP, "minutes")
     device: str = setting("auto", "`auto`, `cpu` or `cuda`, of self-play and learner", _LOOP)
     workers: int = setting(
@@ -264,12 +264,6 @@ class RunConfig:
         "processes",
     )  # fmt: skip
     games: int = setting(32, "in flight of each board size in each worker", "crew/players.py", "games")
-    worker_silence_s: float = setting(
-        120.0,
-        "a worker that says nothing for so long is killed and started again; workers speak once a second, "
-        "unless one step of their games takes longer; 0: never",
-        "crew/players.py", "seconds", "derived: ten times the start of torch on a busy machine of two cores",
-    )  # fmt: skip
     precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
     sizes: tuple[str, ...] = setting(
         ("15:5", "20:2", "9", "11", "13", "17"),
@@ -280,10 +274,6 @@ class RunConfig:
         ("0:3", "1:2", "4:2", "8", "9"), "each a rule code, with `:weight` (share of games, default 1)",
         _HERE, "rule codes",
     )  # fmt: skip
-    small_sizes: tuple[str, ...] = setting(
-        (), "boards of the first `small_share` of the run", _HERE, "cells a side"
-    )
-    small_share: float = setting(0.0, "of the run's time; 0 switches small boards off", _LOOP, "share")
     cycle_positions: int = setting(
         8000, "of self-play between two rounds of learning; the first cycles are shorter", _LOOP, "positions"
     )
@@ -323,28 +313,20 @@ class RunConfig:
             raise ConfigError(f"workers or games out of range (most: {_MOST_WORKERS}, {_MOST_GAMES})")
         if self.cycle_positions < 1 or self.minutes < 0 or not 0 <= self.ahead_cycles <= 100:
             raise ConfigError("cycle_positions, minutes or ahead_cycles out of range")
-        if self.worker_silence_s and self.worker_silence_s < 5:
-            raise ConfigError("worker_silence_s must be 0 or at least 5: workers speak once a second")
         if self.pretrain_samples < 0 or self.total_positions < 0:
             raise ConfigError("pretrain_samples or total_positions out of range")
         if self.play.simulations < 1 or not 0 <= self.play.full_share <= 1:
             raise ConfigError("play.simulations or play.full_share out of range")
         if not 0 <= self.play.opening.regret_share <= 1:
             raise ConfigError("play.opening.regret_share is a share, 0 to 1")
-        if self.play.opening.tries < 1:
-            raise ConfigError("play.opening.tries must be at least 1")
-        self.mix(False)
-        if self.small_share:
-            self.mix(True)
+        self.mix()
 
-    def mix(self, small: bool) -> Mix:
-        """Return what is played, at first (`small`) or later."""
-        sizes = self.small_sizes if small else self.sizes
+    def mix(self) -> Mix:
+        """Return what is played."""
         rules = tuple(weighted_rule(text) for text in self.rules)
-        return Mix(tuple(weighted_size(text) for text in sizes), rules)
+        return Mix(tuple(weighted_size(text) for text in self.sizes), rules)
 
     def side_range(self) -> tuple[int, int]:
         """Return the shortest and the longest side of all boards that are played, in cells."""
-        sizes = self.mix(False).sizes + (self.mix(True).sizes if self.small_share else ())
-        sides = [side for width, height, _ in sizes for side in (width, height)]
+        sides = [side for width, height, _ in self.mix().sizes for side in (width, height)]
         return min(sides), max(sides)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from engine.ranges import shown
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
-from training.settings.field import about
+from training.settings.field import about, is_setting, is_stored
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ def from_mapping(kind: type[T], mapping: Mapping[str, Any], where: str = "") -> 
     Raises:
         ConfigError: an unknown setting, or a value of the wrong type.
     """
-    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    known = {f.name for f in dataclasses.fields(kind) if is_stored(f)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, value in mapping.items():
@@ -170,7 +170,7 @@ def describe(kind: type[Any], where: str = "") -> str:
     head = inspect.cleandoc(kind.__doc__ or "")
     hints = typing.get_type_hints(kind)
     lines, groups = [f"{where}*: {head}" if where else head, ""], []
-    for f in dataclasses.fields(kind):
+    for f in filter(is_setting, dataclasses.fields(kind)):
         if dataclasses.is_dataclass(hints[f.name]):
             groups.append(describe(hints[f.name], f"{where}{f.name}."))
             continue
@@ -191,5 +191,6 @@ def _shown(value: Any) -> str:
 
 
 def to_mapping(config: Any) -> dict[str, Any]:
-    """Return a config as plain nested dicts, as `from_mapping` reads them."""
-    return dataclasses.asdict(config)
+    """Return what is stored of a config as plain nested dicts, as `from_mapping` reads them."""
+    found = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if is_stored(f)}
+    return {name: to_mapping(v) if dataclasses.is_dataclass(v) else v for name, v in found.items()}

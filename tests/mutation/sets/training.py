@@ -147,17 +147,21 @@ OTHERS = (
         "torch._foreach_copy_(means, values)",
     ),
     _learner("no warm-up of the learning rate", " * min(1.0, (self.batches + 1) / max(c.warmup, 1))", ""),
-    _learner("the cosine does not fall", "math.cos(math.pi * way)", "1"),
+    _learner("the cosine does not fall", "math.cos(math.pi * self.schedule_progress())", "1"),
     _learner(
         "a checkpoint forgets the optimizer", 'self.optimizer.load_state_dict(state["optimizer"])', "pass"
     ),
     _learner("a checkpoint forgets the generator", 'self._rng.bit_generator.state = state["rng"]', "pass"),
     _learner(
         "reuse is not bounded",
-        "self.config.reuse * self.window.seen - self.spent",
+        "self.config.reuse * self.window.seen - self.samples_consumed",
         "self.config.reuse * self.window.seen",
     ),
-    _learner("normalisation is never frozen", "if freeze == 0 or self.way() > freeze:", "if self.way() > 2:"),
+    _learner(
+        "normalisation is never frozen",
+        "if freeze == 0 or self.schedule_progress() > freeze:",
+        "if self.schedule_progress() > 2:",
+    ),
     _learner(
         "all checkpoints but the oldest are deleted",
         "there[: there.index(path) + 1][:-keep]",
@@ -187,7 +191,7 @@ OTHERS = (
     ),
     _game(
         "openings that are lopsided are played",
-        "abs(wdl[0] - wdl[2]) > opening.max_value",
+        "abs(wdl[0] - wdl[2]) > _MOST_LOPSIDED",
         "abs(wdl[0] - wdl[2]) > 2",
     ),
     _game(
@@ -311,7 +315,7 @@ OTHERS = (
     ),
     _run(
         "a candidate that lost is promoted",
-        'line["score"] >= self.config.evaluation.threshold',
+        'line["score"] >= _PROMOTED_FROM',
         'line["score"] >= 0',
     ),
     _run(
