@@ -15,7 +15,7 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine import config
+from engine import config, renamed
 from engine.search import params
 from engine.timing.params import ClockParams
 from training.settings.field import about, is_setting
@@ -44,7 +44,8 @@ level = 4                    # 1 to 10; leave it out for full strength
 c_puct = 1.2
 ```
 
-Unknown keys and values out of range are one clear error before the brain answers `OK`.
+Unknown keys and values out of range are one clear error before the brain answers `OK`. Older spellings are
+read until release {removed_in}, reported once and listed in [`engine/renamed.py`](../engine/renamed.py).
 """
 
 
@@ -101,7 +102,7 @@ def training_rows(kind: type, prefix: str = "") -> Iterator[str]:
 def page() -> str:
     """Return the text of the page."""
     return "\n".join([
-        HEAD,
+        HEAD.format(removed_in=renamed.REMOVED_IN),
         "## Engine\n", *table(config.EngineConfig, "", config._RANGES), "",
         "## Search\n", *table(params.SearchParams, "search.", params.RANGES), "",
         "## Clock\n", *table(ClockParams, "clock.", {}), "",
