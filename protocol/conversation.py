@@ -19,7 +19,7 @@ from engine import Rule, SearchLimits
 from engine.position import Stones
 from engine.rules._board import MAX_SIDE, OBSTACLE
 from protocol.dialects.gomocup import MoveFormat, answer_line
-from protocol.format import DETAIL, RowsFrom, best_list, error, message, notation, progress_lines, summary
+from protocol.format import DETAIL, RowsFrom, error, message, notation, progress_lines, search_lines
 from protocol.position import BlockedPoints, Position
 from protocol.query import Command, Outcome, Points, Progress, Query, Worker, about
 from protocol.settings import Dialect, Settings
@@ -379,8 +379,7 @@ class Conversation:
         if result is None:
             return lines
         try:
-            best = best_list(result, self.names, query.listed) if query.listed else []
-            return [*lines, *best, *summary(result, self.names)]
+            return lines + search_lines(result, self.names, query.listed, in_words=self.yixin)
         except Exception as failure:
             self.log(f"cannot describe {result}: {failure!r}")
             return lines

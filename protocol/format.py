@@ -15,6 +15,7 @@ from protocol import __version__
 
 if TYPE_CHECKING:
     from engine import SearchResult
+    from engine.search.result import MoveStats
 
 LINE_CAP = 240
 """Longest line that is sent (protocol: managers cut or lose what is longer than about 250)."""
@@ -150,11 +151,29 @@ def count(number: int) -> str:
     return f"{number / 1000:.1f}K" if number < 1_000_000 else f"{number / 1_000_000:.2f}M"
 
 
-def summary(result: SearchResult, names: Notation) -> list[str]:
-    """Return the two MESSAGE lines about a search: our own numbers, then the line that clients parse.
+def search_lines(result: SearchResult, names: Notation, listed: int, *, in_words: bool) -> list[str]:
+    """Return the MESSAGE lines about a search.
 
-    The second line is that of Rapfi and Yixin. Clients such as pygomo-lib keep the last one before the move.
+    Args:
+        result: of the search.
+        names: what the manager calls a point.
+        listed: how many of the best moves are told, 0: none.
+        in_words: whether a person reads them in a narrow window, as in Yixin-Board, rather than a client.
+    """
+    best = (best_words if in_words else best_list)(result, names, listed)
+    return best + summary(result, names, line_apart=in_words)
+
+
+def summary(result: SearchResult, names: Notation, *, line_apart: bool = False) -> list[str]:
+    """Return the MESSAGE lines about a search: our own numbers, then the line that clients parse.
+
+    The last line is that of Rapfi and Yixin. Clients such as pygomo-lib keep the last one before the move.
     Chances in the first one are in per cent, a draw counts as half a win.
+
+    Args:
+        result: of the search.
+        names: what the manager calls a point.
+        line_apart: whether the expected line also has a line of its own, for a narrow window.
     """
     win, draw, _ = result.wdl
     depth = (round(result.depth_mean), result.depth_max)
@@ -165,10 +184,12 @@ def summary(result: SearchResult, names: Notation) -> list[str]:
         rate = result.simulations / result.elapsed_s if result.elapsed_s > 0 else 0.0
         numbers = [f"winrate {100 * (win + 0.5 * draw):.1f}", f"drawrate {100 * draw:.1f}", f"n/s {rate:.0f}"]
     numbers.append(verdict(result.proven, result.distance))
+    line = f"pv {names.names(result.pv[:MAX_LINE] or (result.point,))}"
     return messages(
         " ".join(filter(None, numbers)),
+        line if line_apart else "",
         f"depth {depth[0]}-{depth[1]} ev {evaluation(result.q, result.proven, result.distance)} "
-        f"{_effort(result)} pv {names.names(result.pv[:MAX_LINE] or (result.point,))}",
+        f"{_effort(result)} {line}",
     )
 
 
@@ -178,9 +199,8 @@ def best_list(result: SearchResult, names: Notation, n: int) -> list[str]:
     In the form of Rapfi's tree search: `w` and `d` are the chances of a win (a draw counts as half) and of a
     draw in per cent, `stdev` that of the result, `v` the visits of this move, `prior` that of the net.
     """
-    known = [move for i, move in enumerate(result.candidates) if i == 0 or move.visits or move.proven]
     texts = []
-    for rank, move in enumerate(known[:n], 1):
+    for rank, move in enumerate(_known(result)[:n], 1):
         win, draw, loss = move.wdl
         stdev = math.sqrt(max(0.0, win + loss - (win - loss) ** 2))
         texts.append(
@@ -189,6 +209,22 @@ def best_list(result: SearchResult, names: Notation, n: int) -> list[str]:
             f"{_effort(result)} prior {move.prior:.2f} pv {names.names(move.pv[:12] or (move.point,))}"
         )
     return messages(*texts)
+
+
+def best_words(result: SearchResult, names: Notation, n: int) -> list[str]:
+    """Return the same in words, for the log of Yixin-Board, which a person reads."""
+    return messages(
+        *(
+            f"best {rank} {names.name(move.point)} winrate {50 + 50 * move.q:.1f} n {move.visits} "
+            f"{verdict(move.proven, move.distance)} pv {names.names(move.pv[:12])}"
+            for rank, move in enumerate(_known(result)[:n], 1)
+        )
+    )
+
+
+def _known(result: SearchResult) -> list[MoveStats]:
+    """Return the candidates that the search has looked at, best first."""
+    return [move for i, move in enumerate(result.candidates) if i == 0 or move.visits or move.proven]
 
 
 def _effort(result: SearchResult) -> str:

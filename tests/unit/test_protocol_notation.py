@@ -50,11 +50,11 @@ def test_messages_to_yixin_board_name_its_cells(size: str, names: str) -> None:
     realtime = talk.take()
     assert "MESSAGE REALTIME BEST 11,5" in realtime and "MESSAGE REALTIME POS 10,5" in realtime
     assert realtime[-1] == f"MESSAGE REALTIME PV {names}"
-    first, second, numbers, line, answer = talk.answer(point, found)
+    first, second, numbers, line, summary, answer = talk.answer(point, found)
     best, next_best = names.split()
-    assert first.startswith("MESSAGE multipv 1 ") and first.endswith(f" pv {best}")
-    assert second.startswith("MESSAGE multipv 2 ") and second.endswith(f" pv {next_best}")
-    assert numbers.startswith("MESSAGE winrate ") and line.endswith(f" pv {names}") and answer == "11,5"
+    assert first.startswith(f"MESSAGE best 1 {best} ") and second.startswith(f"MESSAGE best 2 {next_best} ")
+    assert numbers.startswith("MESSAGE winrate ") and line == f"MESSAGE pv {names}"
+    assert summary.startswith("MESSAGE depth ") and summary.endswith(f" pv {names}") and answer == "11,5"
 
 
 def test_other_managers_get_rows_from_the_top_unless_asked_for() -> None:

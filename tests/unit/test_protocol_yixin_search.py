@@ -87,7 +87,7 @@ def test_search_defend_lists_the_moves_and_plays_the_best() -> None:
     found = tuple(move(point, 9) for point in range(60))
     lines = talk.answer(0, result(0, candidates=found))
     assert talk.query.n >= 225 and moves(lines) == ["0,0"]
-    assert sum(line.startswith("MESSAGE multipv ") for line in lines) == 20
+    assert sum(line.startswith("MESSAGE best ") for line in lines) == 20
 
 
 def test_moves_that_were_not_looked_at_are_not_listed() -> None:
@@ -95,7 +95,7 @@ def test_moves_that_were_not_looked_at_are_not_listed() -> None:
     talk.say(position("7,7", word="yxboard") + "\nyxnbest 5")
     found = (move(0, 9), move(1, 3), move(2, 0), move(3, 0, "loss"))
     lines = talk.answer(0, result(0, candidates=found))
-    assert [line[-3:] for line in lines if line.startswith("MESSAGE multipv ")] == ["a15", "b15", "d15"]
+    assert [line.split()[3] for line in lines if line.startswith("MESSAGE best ")] == ["a15", "b15", "d15"]
 
 
 def test_blocked_points_are_not_played_until_they_are_given_back() -> None:
