@@ -66,7 +66,7 @@ def make_app(crew: Crew, address: str, port: int, access: Access, version: str) 
     async def socket(page: WebSocket) -> None:
         await page.accept()
         if len(pages) >= MAX_PAGES:
-            await page.close(TRY_LATER, f"{MAX_PAGES} pages are open already; close one")
+            await page.close(TRY_LATER, f"pages_open {MAX_PAGES}")
             return
         session = Session(crew)
         pages.add(session)
@@ -103,4 +103,4 @@ async def _sending(session: Session, page: WebSocket) -> None:
         try:
             await session.send_all(page.send_text)
         except TooSlow:
-            await page.close(TRY_LATER, "answers were not read")
+            await page.close(TRY_LATER, "not_read")

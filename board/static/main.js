@@ -212,7 +212,8 @@ class App {
   }
 
   disconnected(reason, refused) {
-    const why = reason ? `${reason}.` : t("link.start_again");
+    const [code, n] = reason.split(" ");
+    const why = code === "pages_open" ? t("link.pages_open", { n }) : code === "not_read" ? t("link.not_read") : t("link.start_again");
     notice(refused ? t("link.refused") : t("link.lost", { why }), { key: "link", bad: true, stays: true });
     if (this.review.running) this.review.stop();
     this.draw();
@@ -241,7 +242,7 @@ class App {
     const node = game.current;
     countRows(game.height, settings.rows);
     this.view.setSize(game.width, game.height, settings.rows);
-    this.view.gestures.confirm = settings.confirm && !this.setup.active;
+    this.view.gestures.confirm = this.setup.active ? "never" : settings.confirm;
     document.documentElement.style.setProperty("--ratio", $("board").dataset.ratio);
     this.view.draw(this.setup.scene() ?? {
       points: game.path(), numbers: settings.numbers, five: node.facts?.five,

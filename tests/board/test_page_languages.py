@@ -47,6 +47,10 @@ CUT = """
     const name = `${element.tagName}#${element.id}.${element.className}`;
     if (wide) found.push(`${name} ${element.textContent.slice(0, 50)}`);
   }
+  for (const box of document.querySelectorAll('dialog[open], .card, header, .tools')) {
+    const name = `${box.tagName}#${box.id}`;
+    if (box.scrollWidth > box.clientWidth + 1) found.push(`${name} is ${box.scrollWidth} wide`);
+  }
   const all = document.documentElement.scrollWidth;
   if (all > edge) found.push(`the page is ${all} wide`);
   return found;
@@ -79,6 +83,7 @@ def test_no_text_is_cut_off_at_360_pixels(phone: Page) -> None:
     wrong = {}
     for language in LANGUAGES:
         speak(phone, language)
+        phone.js("for (const card of ['setup', 'puzzle']) document.getElementById(card).hidden = false")
         wrong[language, "page"] = phone.js(CUT)
         for name in dialogs:
             phone.js("document.getElementById('dialog-' + arguments[0]).showModal()", name)
