@@ -20,7 +20,9 @@ from engine.errors import PositionError
 from engine.games.files import load_tree
 from engine.games.positions import draw, position_text, read_position
 from engine.games.review import ReviewedMove, line_of, review, worst
+from engine.games.tree import main_line
 from engine.rules.geometry import format_move
+from engine.rules.rule import rule_name
 from engine.search.result import MoveStats, SearchResult
 from engine.timing.budget import SearchLimits
 
@@ -81,16 +83,25 @@ def _run_game(args: argparse.Namespace) -> int:
     if args.position:
         raise PositionError("give a position or --game, not both")
     size, from_bottom = args.size, args.rows_from == "bottom"
-    game = load_tree(args.game, args.rule, *size, detect=detector(), from_bottom=from_bottom).record
+    tree = load_tree(args.game, args.rule, *size, detect=detector(), from_bottom=from_bottom)
+    game = tree.record
     rows = game.height if from_bottom else None
-    for note in game.notes:
+    hidden = len(tree.nodes) - 1 - len(game.points)
+    for note in [*game.notes, *([f"{hidden} moves of variations are not walked through"] if hidden else [])]:
         print(f"note: {note}", file=sys.stderr)
     engine = Engine(config_from(args, overhead_ms=0), log=lambda line: print(line, file=sys.stderr))
     engine.warm_up()
 
+    comments = [node.comment for node in main_line(tree)]
+    if not args.json:
+        black, white = game.names
+        print(f"{black} (X) against {white} (O), {game.width}x{game.height} {rule_name(game.rule)}")
+
     def show(move: ReviewedMove) -> None:
-        if not args.json:
-            print(line_of(move, game.width, rows), flush=True)
+        if args.json:
+            return
+        words = " ".join(comments[move.ply].split())
+        print(line_of(move, game.width, rows) + (f"  {{{words}}}" if words else ""), flush=True)
 
     moves = review(engine, game, _limits(args, 1.0), show)
     net = engine.net_name

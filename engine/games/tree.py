@@ -220,6 +220,40 @@ def line_tree(record: GameRecord) -> GameTree:
     return GameTree(record, [Node(-1, -1), *(Node(i, p, ms=ms) for i, (p, ms) in enumerate(moves))])
 
 
+def with_line(tree: GameTree, record: GameRecord) -> GameTree:
+    """Return a tree with a game as its main line; other lines and all comments stay.
+
+    What followed the last move of the game before is left out: it was taken back.
+
+    Args:
+        tree: as it was read.
+        record: of the game as it was played on from the tree.
+    """
+    nodes = [replace(node) for node in tree.nodes]
+    children = tree.children()
+    at, line = 0, [0]
+    for point, ms in zip(record.points, record.times_ms, strict=True):
+        child = next((c for c in children[at] if nodes[c].point == point), None)
+        if child is None:
+            child = len(nodes)
+            nodes.append(Node(at, point, ms=ms))
+            children[at].append(child)
+            children.append([])
+        at = child
+        line.append(at)
+    children[at] = []
+    first = set(line)
+    kept: list[Node] = []
+    numbers = {-1: -1}
+    todo = [0]
+    while todo:
+        number = todo.pop()
+        numbers[number] = len(kept)
+        kept.append(replace(nodes[number], parent=numbers[nodes[number].parent]))
+        todo += sorted(children[number], key=lambda child: (child in first, -child))
+    return GameTree(record, kept)
+
+
 def tree_of(record: GameRecord, nodes: list[Node]) -> GameTree:
     """Return the tree of these nodes, checked; its main line becomes that of the record.
 

@@ -173,10 +173,9 @@ def save(session: Session, command: Command) -> None:
     if not command.argument:
         raise PositionError(f"{command.name} needs a file name that ends in .psq or .sgf")
     path = Path(command.argument).expanduser()
-    table = session.table
     overwrite = command.name == "save!"
     try:
-        save_game(path, session.game.record((table.name(0), table.name(1))), overwrite=overwrite)
+        save_game(path, session.game.saved(session.names), overwrite=overwrite)
     except PositionError as error:
         more = "; `save! FILE` replaces it" if "exists already" in str(error) else ""
         raise PositionError(f"{error}{more}") from error
@@ -186,19 +185,15 @@ def save(session: Session, command: Command) -> None:
 
 def load(session: Session, command: Command) -> None:
     """Go on with a saved game; the present one is kept if that cannot be read."""
-    game, notes = _loaded(session, command)
+    game = _loaded(session, command)
     session.start(game)
     session.paused = session.engine_is_due
-    rule = game.rule_name
     more = "; `go` lets the engine move" if session.paused else ""
-    name = Path(command.argument).name
-    told = "; ".join([f"{len(game.stones)} stones from {name}, {rule}{more}", *notes])
-    if notes or not game.over:
-        session.say(told)
+    session.tell(f"{len(game.stones)} stones from {Path(command.argument).name}, {game.rule_name}{more}")
 
 
-def _loaded(session: Session, command: Command) -> tuple[Game, list[str]]:
-    """Return the game of a file and what its reader had to guess.
+def _loaded(session: Session, command: Command) -> Game:
+    """Return the game of a file.
 
     Raises:
         PositionError: there is no such game.
@@ -206,11 +201,11 @@ def _loaded(session: Session, command: Command) -> tuple[Game, list[str]]:
     if not command.argument:
         raise PositionError("load needs the name of a file: .sgf, .psq, .lib, or moves")
     board = session.game.board
-    record = load_tree(
+    tree = load_tree(
         Path(command.argument).expanduser(), session.game.rule, board.width, board.height,
         detect=detector(), from_bottom=session.game.from_bottom,
-    ).record  # fmt: skip
-    return Game.from_record(record), record.notes
+    )  # fmt: skip
+    return Game.from_tree(tree)
 
 
 def new(session: Session, command: Command) -> None:

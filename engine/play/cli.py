@@ -102,12 +102,12 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     if args.load is not None and args.swap2:
         raise PositionError("--load and --swap2 do not go together")
     width, height = args.size
-    game, notes = Game(width, height, args.rule), []
+    game = Game(width, height, args.rule)
     if args.load is not None:
-        record = load_tree(
+        tree = load_tree(
             args.load, args.rule, width, height, detect=detector(), from_bottom=args.rows_from == "bottom"
-        ).record
-        game, notes = Game.from_record(record), record.notes
+        )
+        game = Game.from_tree(tree)
     screen = Screen(Console(highlight=False), ascii_only=args.ascii)
     messages: list[str] = []
     session: Session | None = None
@@ -121,8 +121,8 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     session = Session(
         game, table, thinker, screen, act, check=check, swap2=args.swap2, from_bottom=from_bottom
     )
-    if notes:
-        session.say("; ".join(notes))
+    if args.load is not None:
+        session.tell(f"{len(game.stones)} stones, {game.rule_name}")
     try:
         return session.run(Lines(sys.stdin, session.redraw))
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from engine.errors import PositionError
 from engine.games.record import PASS, UNFINISHED, GameRecord, move_name, stones_of
+from engine.games.tree import GameTree, line_tree, main_line, with_line
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import xy
 from engine.rules.rule import Rule, rule_name
@@ -33,6 +34,8 @@ class Game:
         self.points: list[int] = []
         self.times_ms: list[float] = []
         self.opening_stones = 0
+        self.tree: GameTree | None = None
+        """The file that the game was read from, with its comments and variations."""
         self.resigned: int | None = None
         """Colour of who gave up."""
 
@@ -48,6 +51,35 @@ class Game:
             game.play(point, ms)
         game.opening_stones = record.opening_stones
         return game
+
+    @classmethod
+    def from_tree(cls, tree: GameTree) -> Game:
+        """Return the game of a tree's main line, which keeps names, comments and variations for saving.
+
+        Raises:
+            PositionError: a move of it cannot be played.
+        """
+        game = cls.from_record(tree.record)
+        game.tree = tree
+        return game
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Names of black and white in the file, empty where it has none."""
+        if self.tree is None:
+            return "", ""
+        black, white = (name if name not in COLOURS else "" for name in self.tree.record.names)
+        return black, white
+
+    @property
+    def comment(self) -> str:
+        """What the file says of the position."""
+        if self.tree is None:
+            return ""
+        line = [self.tree.nodes[0], *main_line(self.tree)]
+        at = len(self.points)
+        same = self.points == self.tree.record.points[:at]
+        return line[at].comment if same and at < len(line) else ""
 
     @property
     def rule(self) -> Rule:
@@ -174,6 +206,15 @@ class Game:
             board.width, board.height, board.rule, self.opening_stones, names,
             list(self.points), list(self.times_ms), self.winner, reason,
         )  # fmt: skip
+
+
+    def saved(self, names: tuple[str, str]) -> GameTree:
+        """Return the game for a file that holds variations."""
+        record = self.record(names)
+        if self.tree is None:
+            return line_tree(record)
+        record.text = self.tree.record.text
+        return with_line(self.tree, record)
 
 
 def forbidden_reason(board: Board, point: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,9 @@ from engine.play.terminal import Lines
 from engine.play.thinking import Thinker
 
 THROW_HINT = "the game is not finished and not saved: `yes` drops it, anything else goes on"
+NOTE_WIDTH = 32
+"""Columns of a note (derived: the panel beside a 20x20 board on 80 columns)."""
+COMMENT_LINES = 6
 LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
 
 
@@ -103,6 +107,29 @@ class Session:
         """Set the message of the next drawing."""
         self.message, self.bad = text, bad
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of black and white for records: a person goes by the name that the file has."""
+        black, white = (
+            self.game.players[colour] if colour in self.table.humans and self.game.players[colour]
+            else self.table.name(colour)
+            for colour in (0, 1)
+        )  # fmt: skip
+        return black, white
+
+    def tell(self, text: str) -> None:
+        """Set the message after a game was opened, with what its reader guessed or cannot show."""
+        tree = self.game.tree
+        notes = [] if tree is None else list(tree.record.notes)
+        hidden = 0 if tree is None else len(tree.nodes) - 1 - len(tree.record.points)
+        if hidden:
+            notes.append(f"{hidden} moves of variations are not shown; `save FILE.sgf` keeps them")
+        if self.screen.redraws:
+            self.panel = [line for note in notes for line in textwrap.wrap(note, NOTE_WIDTH)]
+            self.say(text)
+        elif notes or not self.game.over:
+            self.say("; ".join([text, *notes]))
+
     def redraw(self) -> None:
         """Draw the screen as things are."""
         if self.page:
@@ -126,6 +153,8 @@ class Session:
         lines = [f"Tengen  {board.width}x{board.height} {self.game.rule_name}", ""]
         for colour in (0, 1):
             player = "you" if colour in table.humans else table.player(colour)
+            if colour in table.humans and self.game.players[colour]:
+                player = f"{player} ({self.game.players[colour]})"
             mark = ">" if colour == board.to_move and not self.game.over else " "
             stone = "" if self.screen.coloured else f" ({'XO'[colour]})"
             lines.append(f"{mark} {COLOURS[colour]}{stone}: {player}")
@@ -137,7 +166,8 @@ class Session:
             spent = f"  {times[ply] / 1000:.1f} s" if ply >= self.game.opening_stones else ""
             move = self.game.name(points[ply])
             lines.append(f"{ply + 1:3d}. {COLOURS[ply % 2]} {move:<3}{spent}")
-        return [*lines, "", "`help` lists the commands"]
+        words = textwrap.wrap(self.game.comment, NOTE_WIDTH, max_lines=COMMENT_LINES, placeholder=" …")
+        return [*lines, "", *words, *[""][: len(words)], "`help` lists the commands"]
 
     def _turn_text(self) -> str:
         game = self.game

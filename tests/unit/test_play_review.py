@@ -68,3 +68,15 @@ def test_analyse_walks_through_a_game(tmp_path, capsys):
     assert "not both" in capsys.readouterr().err
     assert main(["analyse", "--game", str(tmp_path / "none.sgf")]) == 1
     assert "none.sgf" in capsys.readouterr().err
+
+
+def test_analyse_shows_names_rule_and_comments_and_passes_over_passes(tmp_path, capsys):
+    path = tmp_path / "game.sgf"
+    head = "(;GM[1]CA[GBK]SZ[15]RU[renju]PB[黑方]PW[白方]"
+    path.write_bytes(f"{head};B[hh]C[好棋];W[];B[ii](;W[jj])(;W[kk]))".encode("gbk"))
+    assert main(["analyse", "--game", str(path), "--net", "uniform", "--simulations", "30"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "黑方 (X) against 白方 (O), 15x15 renju" and lines[1].endswith("{好棋}")
+    assert [line.split()[:3] for line in lines[1:4]] == [["1", "X", "h8"], ["3", "X", "i9"], ["4", "O", "j10"]]
+    assert "note: 1 moves of variations are not walked through" in err

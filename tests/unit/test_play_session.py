@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from engine import EngineConfig, Rule
-from engine.games.files import load_game
+from engine.games.files import load_game, load_tree
 from engine.play.actions import act, check
 from engine.play.game import Game
 from engine.play.session import Session
@@ -304,3 +304,26 @@ def test_seats_change_only_when_the_other_colour_is_taken():
     table.exchange()
     assert table.humans == HUMANS["white"] and table.levels == (7, 2)
     assert (table.name(0), table.name(1)) == ("Tengen level 7", "human")
+
+
+def test_a_loaded_game_keeps_names_comments_and_variations(play, tmp_path):
+    path, again = tmp_path / "game.sgf", tmp_path / "again.sgf"
+    path.write_text(
+        "(;SZ[9]PB[Ada]PW[Bob]GC[final]C[begin](;B[ee]C[12ms\nthe middle];W[ed])(;B[aa];W[bb]))", "utf-8"
+    )
+    session, text = play(f"load {path}", "f5", f"save {again}", humans="both")
+    assert "2 moves of variations are not shown" in text
+    assert "black (X): you (Ada)" in "\n".join(session.default_panel())
+    tree = load_tree(again)
+    assert tree.record.names == ("Ada", "Bob") and tree.record.text == "final"
+    assert [(n.parent, n.comment) for n in tree.nodes] == [
+        (-1, "begin"), (0, "the middle"), (1, ""), (2, ""), (0, ""), (4, ""),
+    ]  # fmt: skip
+    assert tree.record.points == session.game.points and len(session.game.points) == 3
+    session, _ = play(f"load {path}", "undo", humans="both")
+    assert session.game.comment == "the middle" and "the middle" in session.default_panel()
+    session, _ = play(f"load {path}", "undo", "undo", "b2", f"save! {again}", humans="both")
+    other = load_tree(again)
+    assert [n.point for n in other.nodes] == [-1, 10, 40, 31, 0, 10] and other.record.points == [10]
+    session, _ = play(f"load {path}", "undo", f"save! {again}", humans="both")
+    assert load_tree(again).record.points == [40]
