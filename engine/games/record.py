@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ UNFINISHED = "unfinished"
 PASS = -1
 """Stands for a point where a side gives its turn away."""
 COLOURS = ("black", "white")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(slots=True)
@@ -68,6 +70,11 @@ class GameRecord:
         board = Board.from_stones(self.width, self.height, int(self.rule), self.stones)
         board.set_to_move(len(self.points) % 2)
         return board
+
+
+def plain_text(text: str) -> str:
+    """Return a text without control characters, which a terminal could obey; lines and tabs stay."""
+    return _CONTROLS.sub(" ", text)
 
 
 def stones_of(points: Sequence[int]) -> list[tuple[int, int]]:

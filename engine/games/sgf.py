@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from engine.errors import PositionError
 from engine.games.psq import fitting_size
-from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord
+from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, plain_text
 from engine.games.sgf_text import Event, Property, find_sgf, parse_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, line_tree
 from engine.rules._board import EMPTY
@@ -73,9 +73,8 @@ def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
     builder = TreeBuilder(width, height, rule, f"line {line}: ")
     builder.notes = notes
     opening = _build(builder, events)
-    names = (_name(head.get("PB", ""), "black"), _name(head.get("PW", ""), "white"))
-    tree = builder.finish(names, opening)
-    tree.record.text = head.get("GC", "")
+    tree = builder.finish((head.get("PB", ""), head.get("PW", "")), opening)
+    tree.record.text = plain_text(head.get("GC", ""))
     _result(tree.record, head)
     return tree
 
@@ -209,10 +208,6 @@ def _rule(named: str, rule: int, notes: list[str]) -> int:
                 return known
     notes.append(f"rule {_short(named)} (RU) is unknown; {rule_name(rule)} is taken")
     return rule
-
-
-def _name(value: str, default: str) -> str:
-    return " ".join(value.split()) or default
 
 
 def _result(record: GameRecord, head: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.errors import PositionError
-from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, playable_point
+from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, plain_text, playable_point
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import format_move, xy
 
@@ -174,7 +174,11 @@ class TreeBuilder:
         """Return the tree with its record; the result is what the main line's last position says."""
         board = self.board
         self.go_back(0)
-        record = GameRecord(board.width, board.height, board.rule, opening, names, reason=UNFINISHED)
+        for node in self.nodes:
+            node.comment = plain_text(node.comment)
+        black, white = (" ".join(plain_text(name).split()) for name in names)
+        players = (black or COLOURS[0], white or COLOURS[1])
+        record = GameRecord(board.width, board.height, board.rule, opening, players, reason=UNFINISHED)
         record.notes = self.notes
         tree = GameTree(record, self.nodes)
         line = main_line(tree)

@@ -155,6 +155,16 @@ def test_saved_sgf_says_its_encoding(tmp_path):
     assert load_game(tmp_path / "game.sgf").names == ("許功蓋", "Иванов")
 
 
+def test_what_a_terminal_would_obey_is_taken_out():
+    escape = "\x1b[2J\x9b31m\x07\x1b(0"
+    game = read_tree(f"(;SZ[15]PB[a{escape}]PW[\x1b]GC[{escape}];B[hh]C[b{escape}\n\tc])", 0)
+    said = [*game.record.names, game.record.text, game.nodes[1].comment]
+    assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for text in said for c in text)
+    assert game.record.names[1] == "white" and game.nodes[1].comment.endswith("\n\tc")
+    psq = read_game("Piskvorky 15x15\n8,8,0\n\x1b[2Jx\ny\n0\n")
+    assert psq.names == ("[2Jx", "y")
+
+
 def test_values_are_unescaped_as_sgf_says():
     game = read_tree("(;SZ[15]PB[a\\]b]GC[wrapped \\\nhere]C[x\\:y];B[hh]C[12ms\nGood\\\\])", 0)
     assert game.record.names[0] == "a]b" and game.record.text == "wrapped here"

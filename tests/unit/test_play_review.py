@@ -78,5 +78,5 @@ def test_analyse_shows_names_rule_and_comments_and_passes_over_passes(tmp_path, 
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0] == "黑方 (X) against 白方 (O), 15x15 renju" and lines[1].endswith("{好棋}")
-    assert [line.split()[:3] for line in lines[1:4]] == [["1", "X", "h8"], ["3", "X", "i9"], ["4", "O", "j10"]]
+    assert [line.split()[:3] for line in lines[1:4]] == [s.split() for s in ("1 X h8", "3 X i9", "4 O j10")]
     assert "note: 1 moves of variations are not walked through" in err
