@@ -77,6 +77,21 @@ def test_case_10_time_is_used_where_it_is_given(talk: Talk) -> None:
     assert talk.wall_ms >= 200
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("INFO timeout_match 0", "INFO time_left 0"),
+        ("INFO time_left -1", "INFO timeout_match -1"),
+        ("INFO time_left 0",),
+    ],
+)
+def test_case_10_no_match_clock_is_no_limit(talk: Talk, lines: tuple[str, ...]) -> None:
+    """Several managers say by zeros that there is no match clock; the turn limit counts alone."""
+    talk.say("INFO timeout_turn 600", *lines)
+    talk.timed_move("BOARD", "7,7,2", "DONE")
+    assert talk.wall_ms >= 150
+
+
 def test_case_10_little_time_left_for_the_match(talk: Talk) -> None:
     talk.say("INFO timeout_turn 30000", "INFO timeout_match 180000")
 
