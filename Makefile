@@ -65,7 +65,7 @@ bench: $(VENV)/brain.stamp
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
-	$(BIN)/mypy engine protocol board arena training
+	$(BIN)/mypy engine protocol board arena training tengen
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --max-line-length 120 engine training
 	$(BIN)/lint-imports
 	$(PY) -m tests.architecture.commits

@@ -149,7 +149,7 @@ class Crew:
         """What starts an engine process."""
         if getattr(sys, "frozen", False):
             return [sys.executable, ENGINE_ARGUMENT, *self._settings]
-        return [sys.executable, "-m", "board.worker", *self._settings]
+        return [sys.executable, "-P", "-m", "board.worker", *self._settings]  # a foreign folder stays out
 
     def check(self) -> None:
         """Start an engine once and end it.

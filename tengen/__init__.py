@@ -1,0 +1,1 @@
+"""The command `tengen`: one name for the programs of the other packages."""
