@@ -17,7 +17,7 @@ from engine.errors import EngineError
 from engine.games.record import GameRecord
 from engine.games.review import ReviewedMove, review, worst
 from engine.levels import STRONGEST
-from engine.opening import most_level
+from engine.play.balance import balanced_move
 from engine.play.engines import Engines
 from engine.rules._board import EMPTY, Board
 from engine.search.result import MoveStats, SearchResult
@@ -148,17 +148,14 @@ class Thinking:
 
     def _balance(self, request: Balance, stop: threading.Event) -> None:
         game = game_of(request.game)
+        engine = self._engines.placed(game, STRONGEST)
         points: list[int] = []
         score = 0.5
         while len(points) < request.count and not game.over:
-            engine = self._engines.placed(game, STRONGEST)
-            limits = SearchLimits(turn_ms=request.turn_ms // request.count)
-            result = engine.nbest(game.board.points, limits, engine.clock.now_s(), None, stop)
-            if stop.is_set():
+            found = balanced_move(engine, game, request.turn_ms / request.count / 1000, stop)
+            if found is None:
                 return
-            level = most_level(result.candidates)
-            point, q = (result.point, result.q) if level is None else (level.point, level.q)
-            score = (1 + q) / 2 if game.board.to_move == 0 else (1 - q) / 2
+            point, score = found
             game.play(point)
             points.append(point)
         self._say(answer("balanced", request.id, points=points, score=round(score, 4)))

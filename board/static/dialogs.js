@@ -32,8 +32,9 @@ export function show(name) {
   if (!dialog.open) dialog.showModal();
 }
 
+// Closes a window in which something was done.
 export function hide(name) {
-  $(`dialog-${name}`).close();
+  $(`dialog-${name}`).close("done");
 }
 
 // Asks what the new game shall be; `start` gets {width, height, rule, seats, level, time, swap2}.

@@ -29,7 +29,7 @@ export function watchFocus() {
   }
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.addEventListener("close", () => {
-      if (byPointer || dialog.returnValue === "start") toBoard();
+      if (byPointer || dialog.returnValue) toBoard(); // else it was left, and its button has the focus again
       dialog.returnValue = "";
     });
   }

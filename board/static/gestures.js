@@ -25,6 +25,7 @@ export class Gestures {
       if (event.pointerType === "mouse") this.cancel();
       this.on.hover(null);
     });
+    svg.addEventListener("contextmenu", (event) => { if (this.fingers.size) event.preventDefault(); }); // a long press aims
     svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 

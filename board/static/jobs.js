@@ -5,6 +5,7 @@ import { judgeJob } from "./judge.js";
 import { lineName, percentSign } from "./names.js";
 
 const HINT_MS = 1500;
+const BALANCE_MS = 2500; // for each move; all moves of the board are looked at
 const GROWING = ["analysis", "threat"]; // answers that others follow
 
 // The one thing that the engine of the page is to do now; null for nothing.
@@ -64,7 +65,7 @@ export function drawJob(app, node, engine) {
 
 // Moves of one or two stones after which nobody is ahead.
 export function balanceJob(app, node, count) {
-  const fields = { game: app.game.moves(node), count, turn_ms: count * HINT_MS };
+  const fields = { game: app.game.moves(node), count, turn_ms: count * BALANCE_MS };
   const hear = (message) => {
     if (message.type !== "balanced") return app.failed(message);
     if (app.hint?.node !== node) return undefined;

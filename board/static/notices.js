@@ -1,6 +1,7 @@
 // Messages above the cards: what went wrong and what to do.
 
 import { $, h } from "./dom.js";
+import { toBoard } from "./focus.js";
 import { t } from "./i18n.js";
 
 const STAYS_MS = 7000;
@@ -33,6 +34,7 @@ export function clearNotice(key) {
   const found = shown.get(key);
   if (!found) return;
   clearTimeout(found.timer);
+  if (found.box.contains(document.activeElement)) toBoard();
   found.box.remove();
   shown.delete(key);
 }

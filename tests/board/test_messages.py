@@ -11,6 +11,7 @@ from board.messages import (
     MAX_COMMENT,
     MAX_MESSAGE_BYTES,
     Analyse,
+    Balance,
     MessageError,
     Moves,
     Think,
@@ -31,6 +32,8 @@ def test_a_request_for_the_engine_survives_its_way_there() -> None:
         Think(7, moves, 3, 500, None, 0),
         Think(7, moves, 3, 500, 9000, 20),
         Analyse(8, moves, 5, None),
+        Analyse(8, moves, 5, None, 1000),
+        Balance(9, moves, 2, 3000),
     ):
         line = to_line(request)
         assert line.endswith(b"\n") and line.count(b"\n") == 1

@@ -310,3 +310,16 @@ def test_a_game_of_another_program_opens_with_its_names_and_passes(page: Page) -
     assert "pass" in page.get("document.getElementById('moves').innerText")
     page.key("\ue012")
     page.wait("tengen.game.current.point === -1 && tengen.game.current.facts?.to_move === 1")
+
+
+def test_balanced_moves_are_found_and_marked(thinking_page: Page) -> None:
+    page = thinking_page
+    enter(page, "h8 i9")
+    page.js("document.getElementById('do-balance-1').click()")
+    page.wait("document.getElementById('status').textContent.startsWith('Balanced: ')")
+    assert page.get("document.querySelectorAll('.better').length") == 1
+    assert page.get("tengen.hint.point") not in page.stones
+    page.js("document.getElementById('do-balance-2').click()")
+    page.wait("document.querySelectorAll('.better').length === 2")
+    found = page.get("tengen.hint.points")
+    assert len(set(found)) == 2 and not set(found) & set(page.stones)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.board.running import Page
+from tests.board.test_languages import LANGUAGES
+from tests.board.test_page_languages import CUT, SCENE, speak
 
 WIDTHS = [320, 328, 336, 344, 351, 360, 390, 420, 480, 521, 525, 530, 560, 600, 621, 626, 633, 640, 650]
 
@@ -38,6 +40,18 @@ def test_no_width_scrolls_sideways(screen: Page) -> None:
             ".map(e => e.id || e.className)"
         )
         assert outside == [], width
+
+
+def test_no_language_is_cut_off_at_320_pixels(screen: Page) -> None:
+    screen.new(clock="600 5")
+    screen.js("document.getElementById('turn').open = true")
+    screen.js(SCENE)
+    resize(screen, 320, 640)
+    wrong = {}
+    for language in LANGUAGES:
+        speak(screen, language)
+        wrong[language] = screen.js(CUT)
+    assert wrong == {language: [] for language in LANGUAGES}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -38,7 +38,7 @@ navigator.clipboard.read().then(([item]) => item.getType("image/png")).then((blo
 
 def file(downloads: Path, kind: str) -> str:
     """Wait for a saved picture, take it away and return it in base 64."""
-    until(lambda: any(downloads.glob(f"*.{kind}")), f"a .{kind} file")
+    until(lambda: any(p.stat().st_size for p in downloads.glob(f"*.{kind}")), f"a .{kind} file")
     path = next(downloads.glob(f"*.{kind}"))
     data = path.read_bytes()
     path.unlink()
