@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from arena.commands import CommandError, split_command
-from arena.cores import on_cores, scheduled_ms
+from arena.cores import limit_data, on_cores, scheduled_ms
 from arena.errors import BrainFailureError, BrainGoneError
 from arena.lines import NO_LINE_END, Line, Splitter, split_lines
 
@@ -65,6 +65,7 @@ class BrainProcess:
         env: Mapping[str, str] | None = None,
         log_path: str | os.PathLike[str] | None = None,
         cores: Collection[int] | None = None,
+        max_data_bytes: int = 0,
     ) -> None:
         """Start the process, in a session of its own where the system has sessions.
 
@@ -76,6 +77,7 @@ class BrainProcess:
             env: variables to add to the environment.
             log_path: file that gets the conversation as it goes, and in the end what was said on stderr.
             cores: the only cores that it may run on, where the system can do that; None: all.
+            max_data_bytes: private memory beyond which the system gives it none, on Linux; 0: no limit.
 
         Raises:
             BrainFailureError: "start" if it cannot be run.
@@ -110,6 +112,8 @@ class BrainProcess:
             reason = error.strerror if isinstance(error, OSError) else error
             raise BrainFailureError("start", f"cannot start {self.command[0]!r}: {reason}") from error
         _RUNNING.add(self)
+        if max_data_bytes:
+            limit_data(self.process.pid, max_data_bytes)
         self._pidfd: int | None = None
         if sys.platform == "linux":
             self._pidfd = os.pidfd_open(self.process.pid)
@@ -266,6 +270,10 @@ class BrainProcess:
             return None
         self.process.wait()
         return elapsed_s
+
+    def hindered_ms(self) -> float:
+        """Return how long the brain's threads, and the thread that reads what it says, waited for a core."""
+        return self.queued_ms() + self.heard_late_ms()
 
     def wait_exit_unhindered_s(self, limit_s: float) -> float | None:
         """As `wait_exit_s`, but what the process waits for a core does not count towards the limit."""

@@ -181,7 +181,8 @@ class Campaign:
 def play_block(block: Block, seed: int, folder: Path) -> list[Row]:
     """Play a block, keep the conversations of its incidents, and return its games."""
     league, (turn_ms, match_ms) = LEAGUES[block.league], block.clock
-    limits = series_limits(turn_ms, match_ms, max_memory=block.max_memory, start_ms=None)
+    limits = series_limits(turn_ms, match_ms, max_memory=block.max_memory)
+    limits = replace(limits, max_data_bytes=block.max_data_bytes)
     setups = [
         replace(setup, number=block.first + setup.number)
         for setup in plan_games(

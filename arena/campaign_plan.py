@@ -13,6 +13,7 @@ A plan is a TOML file:
     opponents = ["self", "level:6", "tactical", "random", "/path/to/pbrain-other"]
     scale = 100                                     # clocks of the leagues are divided by it
     max_memory = 367001600                          # bytes told, and not to be exceeded
+    max_data_bytes = 400000000                      # the system gives the brain no more than this (Linux)
     busy = true                                     # another process runs on the core of each game
     brain = "wine pbrain-tengen.exe"                # another one than that of the plan
     block = 10                                      # games that are played and kept together
@@ -71,6 +72,7 @@ class Part:
     opponents: tuple[str, ...] = ("self",)
     scale: float = 100.0
     max_memory: int = TOURNAMENT_BYTES
+    max_data_bytes: int = 0
     busy: bool = False
     brain: str = ""
     block: int = 10
@@ -89,7 +91,8 @@ class Part:
                     raise PlanError(f"part {self.name!r}: unknown {kind} {name!r}; known: {', '.join(known)}")
         if not (self.profiles and self.leagues and self.opponents):
             raise PlanError(f"part {self.name!r} needs profiles, leagues and opponents")
-        if self.games < 2 or self.block < 2 or self.block % 2 or self.scale <= 0 or self.max_memory < 0:
+        small = min(self.games, self.block) < 2 or min(self.max_memory, self.max_data_bytes) < 0
+        if small or self.block % 2 or self.scale <= 0:
             raise PlanError(f"part {self.name!r}: games and block from 2, block even, scale above 0")
 
 
@@ -114,6 +117,7 @@ class Block:
     opponent: str
     scale: float
     max_memory: int
+    max_data_bytes: int
     busy: bool
     brain: str
 
@@ -208,7 +212,7 @@ def blocks_of(parts: list[Part], brain: str, seed: int) -> list[Block]:
             blocks.append(
                 Block(
                     len(blocks), part.name, first, games, profile, league, opponent, part.scale,
-                    part.max_memory, part.busy, part.brain or brain,
+                    part.max_memory, part.max_data_bytes, part.busy, part.brain or brain,
                 )
             )
             first, left, turn = first + games, left - games, turn + 1

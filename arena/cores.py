@@ -1,4 +1,4 @@
-"""Cores of this machine: where a process runs, and how long its threads waited for one."""
+"""What the system gives a process: cores, how long its threads waited for one, memory."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:
             ran, waited, _ = path.read_bytes().split()
             ran_ns, waited_ns = ran_ns + int(ran), waited_ns + int(waited)
     return ran_ns / 1e6, waited_ns / 1e6
+
+
+def limit_data(pid: int, most_bytes: int) -> None:
+    """Let the system give a process no more private memory than this, on Linux."""
+    if sys.platform == "linux":
+        import resource
+
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_DATA, (most_bytes, most_bytes))

@@ -26,6 +26,7 @@ class BrainLimits:
         start_ms: longest time from the start of the process to OK; None: the manager's own patience.
         cold_start_ms: least time for the first move of a process whose manager charges the start to it.
         watch_memory: whether memory beyond the limit is an incident (costs a look at each move).
+        max_data_bytes: private memory beyond which the system gives the brain none (Linux); 0: no limit.
         unhindered: whether what a brain's threads wait for a core is taken off its times.
         manager: name of the manager whose habits are followed.
     """
@@ -40,6 +41,7 @@ class BrainLimits:
     cold_start_ms: float = 0.0
     watch_memory: bool = False
     unhindered: bool = False
+    max_data_bytes: int = 0
     manager: str = "plain"
 
 

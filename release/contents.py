@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = "pbrain-tengen"
 """Name of the executable (protocol: managers want the prefix pbrain-)."""
-PACKAGES = ("engine", "protocol", "board", "arena")
+PACKAGES = ("engine", "protocol", "board")
 
 EXCLUDED_MODULES = (
     # ours, for developers
@@ -45,7 +45,9 @@ EXCLUDED_MODULES = (
 
 LATE_MODULES = ("numpy.random", "secrets")
 """Imported by compiled code only, where PyInstaller does not look."""
-PLAY_MODULES = ("rich.console", "rich.control", "rich.segment", "rich.text", "charset_normalizer")
+PLAY_MODULES = (
+    "arena.play", "rich.console", "rich.control", "rich.segment", "rich.text", "charset_normalizer",
+)  # fmt: skip
 """What the game at the terminal needs beyond the engine; never imported by the brain. The board and commands
 need the last one too."""
 BOARD_MODULES = (

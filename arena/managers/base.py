@@ -159,7 +159,7 @@ class Manager:
     def _spawn(self) -> BrainProcess:
         self.brain = BrainProcess(
             self.command, cwd=self._cwd, merge_stderr=self.merge_stderr, splitter=type(self).splitter,
-            log_path=self._log_path, cores=self._cores,
+            log_path=self._log_path, cores=self._cores, max_data_bytes=self.limits.max_data_bytes,
         )  # fmt: skip
         self._cold = True
         self._queued_ms = 0.0
@@ -220,7 +220,7 @@ class Manager:
             BrainFailureError: "start" if there is none, or a wrong one.
         """
         patience_ms = self.limits.start_ms or self.start_ms
-        queued_ms = self.brain.queued_ms() if self.brain is not None and not self._cold else 0.0
+        queued_ms = self.brain.hindered_ms() if self.brain is not None and not self._cold else 0.0
         try:
             self._await(pattern, time.monotonic() + patience_ms / 1000, queued_ms)
         except BrainFailureError as failure:
@@ -237,7 +237,7 @@ class Manager:
         Args:
             pattern: of the whole line.
             deadline_s: when to give up (time.monotonic); None: never.
-            queued_ms: what the brain had waited for a core when the wait began.
+            queued_ms: what it had been hindered when the wait began, see `BrainProcess.hindered_ms`.
 
         Raises:
             BrainFailureError: "time" if there is no such line until the deadline, "stray line" for a wrong
@@ -248,7 +248,7 @@ class Manager:
         while True:
             line = self.brain.read_line(None if deadline_s is None else deadline_s - time.monotonic())
             if line is None and deadline_s is not None and self.limits.unhindered:
-                waited_ms = self.brain.queued_ms()
+                waited_ms = self.brain.hindered_ms()
                 deadline_s, queued_ms = deadline_s + (waited_ms - queued_ms) / 1000, waited_ms
                 if deadline_s > time.monotonic():
                     continue
@@ -266,7 +266,7 @@ class Manager:
             if nearly:
                 return line, nearly
             if self.strict:
-                raise BrainFailureError("stray line", repr(line.text[:60]))
+                raise BrainFailureError("stray line", repr(line.text[:200]))
 
     def _is_remark(self, line: Line) -> bool:
         if not line.raw.upper().startswith((b"MESSAGE", b"DEBUG")):
@@ -306,7 +306,7 @@ class Manager:
         elapsed_ms = self.last_ms = (line.at_s - start_s) * 1000
         self._cold, self._in_step = False, True
         assert self.brain is not None
-        self._queued_ms = self.brain.queued_ms()
+        self._queued_ms = self.brain.hindered_ms()
         waited_ms = self._queued_ms - queued_ms
         self.game.times.append(
             MoveTime(

@@ -103,7 +103,7 @@ def test_late_move_is_measured() -> None:
 
 def test_waiting_for_a_core_is_counted_but_no_incident(monkeypatch: pytest.MonkeyPatch) -> None:
     waited_ms = itertools.count(0.0, 10_000.0)
-    monkeypatch.setattr(BrainProcess, "queued_ms", lambda brain: next(waited_ms))
+    monkeypatch.setattr(BrainProcess, "hindered_ms", lambda brain: next(waited_ms))
     records = play("judge", "late", turn_ms=100)
     assert kinds(records) == set()
     assert records[0].starved >= 1 and summarise(records, ["A", "B"])["starved"] == records[0].starved

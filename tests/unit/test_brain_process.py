@@ -108,3 +108,17 @@ def test_the_log_holds_both_sides_and_stderr(tmp_path: Path) -> None:
         brain.wait_exit_s(PATIENCE_S)
     words = [" ".join(line.split()[1:]) for line in log.read_text().splitlines()]
     assert words == ["-> START 15", "<- START 15", "bye"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process are Linux's")
+def test_the_system_gives_no_more_memory_than_told() -> None:
+    code = "print(len(bytearray(int(input()) << 20)), flush=True)"
+    for mib, fits in ((8, True), (400, False)):
+        with BrainProcess([*PYTHON, code], max_data_bytes=200 << 20) as brain:
+            brain.send(f"{mib}")
+            if fits:
+                line = brain.read_line(PATIENCE_S)
+                assert line is not None and int(line.text) == mib << 20
+            else:
+                with pytest.raises(BrainGoneError, match="MemoryError"):
+                    brain.read_line(PATIENCE_S)

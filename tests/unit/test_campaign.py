@@ -64,7 +64,7 @@ def test_plans_that_ship_cover_every_profile_and_league(name: str) -> None:
 
 
 def test_a_block_says_who_plays_at_which_clock() -> None:
-    block = Block(0, "p", 0, 2, "judge", "fastgame", "level:4", 100, 1, False, "/my brain/x")
+    block = Block(0, "p", 0, 2, "judge", "fastgame", "level:4", 100, 1, 0, False, "/my brain/x")
     assert block.clock == (50, 1200) and block.players == ("/my brain/x", "/my brain/x --set level=4")
     assert block.is_mirror
 
