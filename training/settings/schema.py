@@ -30,7 +30,7 @@ _MOST_YARDSTICK_PAIRS = 10  # not tuned: enough to see a yardstick beaten
 class NetConfig:
     """Shape of a net."""
 
-    kind: str = setting("tower", kinds_text(), _NETWORK)
+    kind: str = setting("tower", kinds_text(), _HERE)
     blocks: int = setting(
         4, "of two 3x3 convolutions in a tower, of a depthwise 3x3 and a 1x1 one in `lines`", _NETWORK,
         "blocks",
