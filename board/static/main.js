@@ -121,10 +121,11 @@ class App {
 
   offerLast() {
     const last = store.lastGame();
-    if (!last || last.at === this.settings.declined) return;
+    const at = last?.at ?? 0; // 0: kept by version 0.1.0
+    if (!last || at === this.settings.declined) return;
     const run = () => this.restore(last);
     const closed = () => {
-      this.settings.declined = last.at;
+      this.settings.declined = at;
       store.keepSettings(this.settings);
     };
     notice(t("game.last_visit"), { key: "last", action: { text: t("game.last_visit_go_on"), run }, stays: true, closed });
