@@ -42,6 +42,7 @@ from arena.records import PlayedGame
 from arena.series import Series, plan_games, play_series, require_psutil, series_limits
 from arena.timing_lock import holding
 from engine.games.sgf import to_sgf
+from engine.pipes import run_piped
 from engine.rules.geometry import format_moves
 
 VERSION = 1
@@ -69,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise  # nobody reads the output: no failure of the campaign
     except (PlanError, CommandError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -332,4 +335,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

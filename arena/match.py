@@ -45,6 +45,7 @@ from arena.sprt import Sprt
 from arena.timing_lock import holding
 from engine.errors import EngineError
 from engine.games.record import GameRecord
+from engine.pipes import run_piped
 from engine.rules.rule import Rule
 
 QUIET_S = 30.0
@@ -178,6 +179,8 @@ def run(args: argparse.Namespace, kinds: Kinds, lend: Lend | None = None) -> int
     except KeyboardInterrupt:
         print("stopped; the same command goes on" if args.json else "stopped", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise  # nobody reads the output: no failure of the match
     except (ValueError, OSError, RuntimeError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -237,4 +240,4 @@ class Progress:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

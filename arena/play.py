@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from arena.opponent import BrainOpponent
 from arena.records import GameSetup
+from engine.pipes import run_piped
 from engine.play import cli
 from engine.play.game import Game
 
@@ -55,4 +56,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

@@ -97,5 +97,6 @@ def _play_move(player: Player, position: Position, game: PlayedGame) -> None:
 
 if __name__ == "__main__":
     from arena.series import main
+    from engine.pipes import run_piped
 
-    sys.exit(main())
+    sys.exit(run_piped(main))

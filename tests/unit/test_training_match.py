@@ -14,7 +14,6 @@ import pytest
 
 from arena.elo import elo_of, estimate, rate, score_of
 from arena.limits import BrainLimits
-from arena.match import with_settings
 from arena.match_config import MatchConfig
 from arena.match_result import MatchResult
 from arena.match_runner import run_match
@@ -102,30 +101,6 @@ def test_a_brain_that_does_not_start_is_refused_before_the_first_game(command, w
     assert f"error: other does not start ({command}): " in error and why in error
     assert not (tmp_path / "r.json").exists()
     assert len((tmp_path / "r.games.jsonl").read_text().splitlines()) == 1, "a game was counted"
-
-
-@pytest.mark.parametrize("concurrency", [1, 2])
-def test_a_net_that_is_missing_is_one_line(concurrency, capsys):
-    told = ["--a", "engine:net=/no/such.onnx", "--b", "random", "--nodes", "1", "--games", "2"]
-    assert main([*told, "--concurrency", str(concurrency)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: a does not start (engine:net=/no/such.onnx): ") and error.count("\n") == 1
-
-
-def test_an_unquoted_blank_is_one_line(capsys, tmp_path):
-    program = tmp_path / "my brain"
-    program.write_text("")
-    assert main(["--a", f"{program} --level 1", "--b", "random", "--games", "2"]) == 2
-    error = capsys.readouterr().err
-    assert f"quote the path: '{program}' --level 1" in error and error.count("\n") == 1
-
-
-def test_settings_of_both_players_go_to_each():
-    assert with_settings("engine:nodes=4", ["lines=avx2"], PLAYERS) == "engine:nodes=4,lines=avx2"
-    assert with_settings("engine:", ["a=1", "b=2"], PLAYERS) == "engine:a=1,b=2"
-    assert with_settings("python -m protocol", ["a=1"], PLAYERS) == "python -m protocol --set a=1"
-    with pytest.raises(ValueError, match="--both is for two players of Tengen"):
-        with_settings("random", ["lines=avx2"], PLAYERS)
 
 
 @pytest.mark.posix
