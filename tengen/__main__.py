@@ -93,7 +93,12 @@ def _run(name: str, command: Command, rest: list[str]) -> int:
         before = before[:1]
         rest = ["--help"]
     try:
-        program = importlib.import_module(command.module)
+        run: Callable[..., int] = importlib.import_module(command.module).main
+        if command.module == "board.cli":
+            from protocol import __version__
+
+            return run([*before, *rest], __version__)
+        return run([*before, *rest])
     except ModuleNotFoundError as error:
         if not command.extra or (error.name or "").split(".")[0] in _OWN:
             raise
@@ -102,12 +107,6 @@ def _run(name: str, command: Command, rest: list[str]) -> int:
             file=sys.stderr,
         )
         return 1
-    run: Callable[..., int] = program.main
-    if command.module == "board.cli":
-        from protocol import __version__
-
-        return run([*before, *rest], __version__)
-    return run([*before, *rest])
 
 
 _OWN = ("engine", "protocol", "board", "arena", "training", "tengen")

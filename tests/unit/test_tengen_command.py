@@ -42,13 +42,15 @@ def test_an_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "error: there is no command 'paly'; tengen --help lists them\n"
 
 
+@pytest.mark.parametrize("late", [False, True])
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    late: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def missing(name: str) -> types.ModuleType:
+    def missing(*_: object) -> types.SimpleNamespace:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr(command.importlib, "import_module", missing)
+    program = types.SimpleNamespace(main=missing)
+    monkeypatch.setattr(command.importlib, "import_module", (lambda _: program) if late else missing)
     assert command.main(["train"]) == 1
     assert "pip install 'tengen-gomoku[training]'" in capsys.readouterr().err
 
