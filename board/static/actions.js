@@ -82,7 +82,7 @@ export class Actions {
   engineSaid(message, node) {
     const { app } = this;
     const { game, table } = app;
-    if (game.current !== node) return;
+    if (game.current !== node || !table.isDue(game)) return; // also where a pause came before an answer that waits
     if (message.type === "analysis") {
       app.analysis.take(message, node);
       app.drawThinking();
@@ -192,6 +192,7 @@ export class Actions {
 
   transform([width, height, to]) {
     const { app } = this;
+    if (app.setup.active) return;
     app.stopShow();
     app.game.transform(width, height, to);
     app.review.stop();

@@ -216,6 +216,14 @@ def test_a_pause_gives_no_time_back(page: Page) -> None:
     assert min(page.get("tengen.table.lefts(tengen.game)")) <= left[0] + 1
 
 
+def test_a_pause_holds_although_an_answer_waits(page: Page) -> None:
+    page.new(who="none", level=1)
+    page.wait("tengen.game.current.ply >= 1 && tengen.table.isDue(tengen.game)")
+    page.js("tengen.actions.engine()")
+    page.js("tengen.actions.engineSaid({type: 'move', point: 0, ms: 1}, tengen.game.current)")
+    assert page.get("tengen.table.paused") and 0 not in page.stones
+
+
 def test_after_a_new_game_keys_belong_to_the_board(page: Page) -> None:
     from selenium.webdriver.common.keys import Keys
 
