@@ -89,7 +89,9 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
     parser.add_argument(
         "--memory", type=int, default=TOURNAMENT_BYTES, help=f"INFO max_memory, bytes ({TOURNAMENT_BYTES})"
     )
-    parser.add_argument("--rule", type=int, default=0, choices=[int(r) for r in Rule], help="0 1 4 8 9 (0)")
+    parser.add_argument(
+        "--rule", type=int, default=0, choices=[int(r) for r in Rule], help="INFO value of the rule (0)"
+    )
     parser.add_argument("--size", default="15", help="board, N or WxH (15)")
     parser.add_argument("--openings", type=Path, help="file of dx,dy lines; without it random openings")
     parser.add_argument(

@@ -97,7 +97,7 @@ def is_playable(points: Sequence[int], width: int, height: int, rule: int) -> bo
     for point in points:
         if board.cell(point) != EMPTY or board.winner != EMPTY:
             return False
-        if board.to_move == 0 and board.is_forbidden(point):
+        if board.is_forbidden(point, board.to_move):
             return False
         board.place(point)
     return board.winner == EMPTY and board.n_empty > 0

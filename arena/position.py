@@ -24,7 +24,7 @@ class Arbiter(Protocol):
     def undo(self) -> None:
         """Take the last stone back."""
 
-    def is_forbidden(self, point: int, /) -> bool:
+    def is_forbidden(self, point: int, colour: int, /) -> bool:
         """Return whether black may not play on an empty point."""
 
     def wins(self, point: int, colour: int, /) -> bool:
@@ -47,8 +47,8 @@ class KernelArbiter:
     def undo(self) -> None:
         self._board.undo()
 
-    def is_forbidden(self, point: int) -> bool:
-        return self._board.is_forbidden(point)
+    def is_forbidden(self, point: int, colour: int) -> bool:
+        return self._board.is_forbidden(point, colour)
 
     def wins(self, point: int, colour: int) -> bool:
         return point in self._board.five_points(colour)
@@ -98,7 +98,7 @@ class Position:
 
     def is_forbidden(self, point: int) -> bool:
         """Return whether the side to move may not use this empty point."""
-        return self.to_move == 0 and self._arbiter.is_forbidden(point)
+        return self._arbiter.is_forbidden(point, self.to_move)
 
     def is_legal(self, point: int) -> bool:
         """Return whether the side to move may play on a point."""

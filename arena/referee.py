@@ -1,6 +1,6 @@
 """The referee: one game between two players, every slip held against them.
 
-    python -m arena.referee --profile judge --games 200 --turn-ms 100 --rules 0,1,4,8,9
+    python -m arena.referee --profile judge --games 200 --turn-ms 100
 
 plays the default brain against itself as the official judge would and prints games, moves, incidents by kind,
 the overshoot over timeout_turn of every move (ms, negative is under), the largest private memory and the

@@ -21,6 +21,7 @@ from arena.pool import as_done, executor, one_core_each, worker_cores
 from arena.position import ArbiterFactory, KernelArbiter
 from arena.records import GameSetup, PlayedGame, as_json, summarise
 from arena.referee import play_game
+from engine.rules.rule import NET_RULES
 
 DEFAULT_BRAIN = f"{shlex.quote(sys.executable)} -m protocol"
 COLD_START_MS = 1000.0
@@ -190,7 +191,7 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
     parser.add_argument("--turn-ms", type=int, default=100)
     parser.add_argument("--match-ms", type=int, default=180_000)
     parser.add_argument("--tolerance-ms", type=int, default=1000, help="overtime that does not lose the game")
-    parser.add_argument("--rules", type=_numbers, default=[0, 1, 4, 8, 9], help="INFO rule values, in turn")
+    parser.add_argument("--rules", type=_numbers, default=list(NET_RULES), help="INFO rule values, in turn")
     parser.add_argument("--size", type=_numbers, default=[15], help="board sides, in turn")
     parser.add_argument("--max-memory", type=int, default=TOURNAMENT_BYTES, help="bytes")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time")

@@ -49,8 +49,8 @@ def facts(moves: Moves, *, swap2: bool) -> dict[str, object]:
         "five": winning_line(board),
         "forbidden": {},
     }
-    if board.to_move == 0 and not game.over:
-        found["forbidden"] = {p: forbidden_reason(board, p) for p in board.forbidden_points()}
+    if not game.over:
+        found["forbidden"] = {p: forbidden_reason(board, p) for p in board.forbidden_points(board.to_move)}
     if swap2:
         found["opening"] = _opening(len(moves.moves))
     return found
@@ -67,7 +67,7 @@ def _refused(game: Game, point: int, text: str) -> Refused:
 
 
 def _ending(game: Game) -> str | None:
-    """Return what ended the game: five, draw, forbidden (black has no move left); None while it goes on."""
+    """Return what ended the game: five, draw, forbidden (no legal move is left); None while it goes on."""
     if not game.over:
         return None
     return "draw" if game.winner == EMPTY else "five" if game.board.winner != EMPTY else "forbidden"
@@ -79,7 +79,7 @@ def winning_line(board: Board) -> list[int]:
     if board.winner == EMPTY or not stones:
         return []
     last, colour = stones[-1]
-    exact = bool(board.rule & Rule.STANDARD) or (board.rule == Rule.RENJU and colour == 0)
+    exact = Rule(board.rule).spec.exact[colour]
     line: set[int] = set()
     for dx, dy in _DIRECTIONS:
         row = [last, *_run(board, last, colour, dx, dy), *_run(board, last, colour, -dx, -dy)]

@@ -49,9 +49,9 @@ cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcep
                 out[(9 + side) * n + i] = 1
             if shape & SHAPE_FORK:
                 out[(11 + side) * n + i] = 1
-    if b.renju:
+    if b.forbidden_plane:
         for i in range(n):
-            if b.cells[i] == EMPTY and board_forbidden(b, i):
+            if b.cells[i] == EMPTY and board_forbidden(b, i, BLACK):
                 out[13 * n + i] = 1
         fill(out + (19 if own == BLACK else 20) * n, n, 1)
     if threat.found:

@@ -14,7 +14,7 @@ plane  1 where ... (0 elsewhere)
 7, 8   ... a four
 9, 10  ... an open three
 11, 12 ... fours or open threes in two or more directions
-13     black may not play (renju)
+13     black may not play (renju; the forbidden moves of Omok have no plane, nets see it as standard)
 14     the opponent would begin a win by fours, if own passed
 15     own may stop that win; every other move loses to it
 16     everywhere: own is black

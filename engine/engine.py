@@ -71,7 +71,7 @@ class Engine:
         """How often a running search calls its `on_info`; None: as `engine.search.mcts` says."""
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
-        self._resources = Resources(self.config, seed, self.clock, evaluator)
+        self._resources = Resources(self.config, seed, self.clock, evaluator, self._log)
 
     # --- position -------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Engine:
         self.set_position(*without(self._board.stones(), self._board.to_move, point))
 
     def forbidden_points(self) -> list[int]:
-        """Return the points where black may not play (renju; else none), ascending."""
+        """Return the points where the side to move, or else the other one, may not play; ascending."""
         return self._board.forbidden_points()
 
     # --- thinking -------------------------------------------------------------------------------------------
@@ -243,9 +243,7 @@ class Engine:
         points: int,
         hurried_s: float | None = None,
     ) -> float:
-        """Return when a watchdog should answer a question in place of the search (any thread).
-
-        It holds also for a question that the search has not come to yet.
+        """Return when a watchdog should answer a question, also a queued one, for the search (any thread).
 
         Args:
             limits, arrival_s: as in `think`.
@@ -320,6 +318,7 @@ class Engine:
         if board.winner != EMPTY or not board.legal_points():
             return fallback_result(board, "game over")
         search, evaluator = self._resources.search, self._resources.evaluator
+        self._resources.note_rule(board.rule)
         if self.info_interval_s is not None:
             search.info_interval_s = self.info_interval_s
         try:
@@ -397,4 +396,4 @@ class Engine:
 
 
 def _is_legal(board: Board, point: int) -> bool:
-    return board.cell(point) == EMPTY and not (board.to_move == 0 and board.is_forbidden(point))
+    return board.cell(point) == EMPTY and not board.is_forbidden(point, board.to_move)

@@ -23,7 +23,7 @@ def fallback_point(board: Board) -> int | None:
     fives = board.five_points(own)
     if fives:
         return fives[0]
-    free = [p for p in empty if not (own == 0 and board.is_forbidden(p))]
+    free = [p for p in empty if not board.is_forbidden(p, own)]
     if not free:
         return empty[0]
     blocks = [p for p in board.five_points(1 - own) if p in set(free)]
@@ -54,9 +54,9 @@ def immediate_result(board: Board) -> SearchResult | None:
     if fives:
         return result_of(fives[0], "own five", proven="win", distance=1)
     threats = board.five_points(1 - own)
-    if len(threats) == 1 and board.rule not in (Rule.CARO, Rule.STANDARD_CARO):
+    if len(threats) == 1 and not Rule(board.rule).spec.blocked_fives:
         block = threats[0]
-        if not (own == 0 and board.is_forbidden(block)):
+        if not board.is_forbidden(block, own):
             return result_of(block, "forced block")
     centre = empty_board_point(board)
     return None if centre is None else result_of(centre, "empty board")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.config import SEARCH_PREFIX, EngineConfig, convert
@@ -10,6 +11,7 @@ from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
 from engine.memory import MIN_TREE_BYTES, UNLIMITED_BYTES, private_bytes, tree_bytes
 from engine.ranges import shown
+from engine.rules.rule import Rule, rule_name
 from engine.timing.clock import Clock
 
 if TYPE_CHECKING:
@@ -26,9 +28,14 @@ class Resources:
     """Owns evaluator and search of one engine."""
 
     def __init__(
-        self, config: EngineConfig, seed: int, clock: Clock, evaluator: Evaluator | None = None
+        self,
+        config: EngineConfig,
+        seed: int,
+        clock: Clock,
+        evaluator: Evaluator | None = None,
+        log: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """Load nothing yet; `evaluator` stands in for the configured net."""
+        """Load nothing yet; `evaluator` replaces the configured net, `log` takes lines for users."""
         self._config = config
         self._seed = seed
         self._clock = clock
@@ -36,6 +43,15 @@ class Resources:
         self._search: Search | None = None
         self._memory_bytes = config.memory_bytes
         self._held_bytes = UNKNOWN_PRIVATE_BYTES
+        self._log = log
+        self._noted_rules: set[int] = set()
+
+    def note_rule(self, rule: int) -> None:
+        """Say once, by `log`, if nets see a rule as another one."""
+        seen_as = Rule(rule).spec.seen_as
+        if seen_as is not None and rule not in self._noted_rules:
+            self._noted_rules.add(rule)
+            self._log(f"nets see {rule_name(rule)} as {rule_name(seen_as)}; moves and proofs follow the rule")
 
     @property
     def evaluator(self) -> Evaluator:

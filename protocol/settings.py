@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine import Rule, SearchLimits
 from engine.config import MAX_MEMORY_BYTES
-from engine.rules.rule import CONTINUOUS_BIT, rule_from_mask
+from engine.rules.rule import CONTINUOUS_BIT, RULE_BITS, rule_from_mask
 from engine.timing.budget import UNLIMITED_MS
 from protocol.format import DETAIL, REALTIME
 
@@ -163,7 +163,7 @@ class Settings:
         """Return the rule to play by. Unknown bits are ignored: a game that can be played must go on."""
         if dialect == "yixin" and self.rule_mask in _YIXIN_RULES:
             return _YIXIN_RULES[self.rule_mask]
-        return rule_from_mask(max(0, self.rule_mask) & 15)
+        return rule_from_mask(max(0, self.rule_mask) & RULE_BITS)
 
     def continuous(self, dialect: Dialect) -> bool:
         """Return whether the game goes on after a five."""

@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser, games: int = 20_000) -> None:
     parser.add_argument("--nodes", type=int, help="simulations a move")
     parser.add_argument("--turn-ms", type=int, help="ms of processor time a move")
     parser.add_argument("--with", dest="common", default="", metavar="KEY=VALUE,...", help="for both players")
-    parser.add_argument("--rule", type=int, default=0, help="0 1 4 8 9 (0)")
+    parser.add_argument("--rule", type=int, default=0, help="INFO value of the rule (0)")
     parser.add_argument("--size", type=int, default=15, help="side of the board (15)")
     parser.add_argument("--memory", type=int, default=367_001_600, help="bytes a player (367001600)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")

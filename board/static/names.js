@@ -51,4 +51,4 @@ export function clock(ms) {
 }
 
 // Rules by number, as parts of the keys of their texts.
-export const RULES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact_caro" };
+export const RULES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact_caro", 16: "omok" };

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from engine.evaluator.base import Decorator, Keys, Planes, Policy, Wdl
 from engine.evaluator.hashed import HashedEvaluator
 from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE, Board
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES
 
 if TYPE_CHECKING:
     from engine.search.params import SearchParams
@@ -78,7 +78,7 @@ def positions() -> Iterator[Board]:
     sizes = [(side, side) for side in range(MIN_SIDE, MAX_SIDE + 1)]
     sizes += [(MAX_SIDE, MIN_SIDE), (MIN_SIDE, MAX_SIDE), (13, 9), (20, 15)]
     for width, height in sizes:
-        for rule in Rule:
+        for rule in NET_RULES:
             board = Board(width, height, rule)
             state = _mix(state + 1)
             for _ in range(state % (1 + min(24, width * height // 3))):

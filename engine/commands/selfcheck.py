@@ -104,11 +104,12 @@ def kernel() -> str:
 def _facts() -> Iterator[tuple[str, bool]]:
     """Yield statements and whether the kernel agrees; positions in the spirit of the league logic test."""
     from engine.rules._board import BLACK, WHITE
+    from engine.rules.rule import ALL_RULES
     from engine.threats._solver import Solver
     from engine.threats.solution import Verdict
 
     four = "h8h9i8i9j8j9k8k9"
-    for rule in (0, 1, 4, 8, 9):
+    for rule in ALL_RULES:
         yield f"a five under rule {rule}", _named(_board(four, rule).five_points(BLACK)) == {"g8", "l8"}
     six = "h8h9i8h10g8h11j13h12g14h14i15"
     yield "six is no five in standard", "h13" not in _named(_board(six, 1).five_points(WHITE))

@@ -14,7 +14,7 @@ from engine.encoding import encode
 from engine.errors import NetError
 from engine.evaluator.base import Evaluator, Keys, Planes
 from engine.rules._board import Board
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES, Rule
 
 CANARY_SIZES = ((15, 15), (20, 20), (5, 5), (22, 22), (9, 13))
 """(width, height) of the canary boards."""
@@ -23,7 +23,7 @@ CANARY_SIZES = ((15, 15), (20, 20), (5, 5), (22, 22), (9, 13))
 def canary_boards(width: int, height: int, count: int = 4, seed: int = 1) -> list[Board]:
     """Return positions of random play over all rules: an empty board, then more and more stones."""
     generator = Random(seed * 10_007 + width * 101 + height)
-    rules = list(Rule)
+    rules = NET_RULES
     boards = []
     for i in range(count):
         board = Board(width, height, rules[i % len(rules)])

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from engine.encoding import FEATURE_VERSION
 from engine.evaluator._backend import HashedBackend
 from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
+from engine.rules.rule import ALL_RULES
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -35,7 +36,7 @@ class HashedEvaluator:
     max_batch: int | None = None
     min_side = 5
     max_side = 22
-    rules: tuple[int, ...] = (0, 1, 4, 8, 9)
+    rules: tuple[int, ...] = ALL_RULES
     cost = STUB_COST
 
     def __init__(self, seed: int = 0) -> None:

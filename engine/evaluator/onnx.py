@@ -19,7 +19,7 @@ from engine.encoding import FEATURE_VERSION, PLANES_OF
 from engine.errors import NetError
 from engine.evaluator.base import PYTHON_COST, Keys, Planes, Policy, Wdl
 from engine.rules._board import MAX_SIDE, MIN_SIDE
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES, Rule
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -198,7 +198,7 @@ def _name(path: Path, metadata: dict[str, str]) -> str:
 
 
 def _rules(path: Path, metadata: dict[str, str]) -> tuple[int, ...]:
-    text = metadata.get("rules", "0,1,4,8,9")
+    text = metadata.get("rules", ",".join(str(rule) for rule in NET_RULES))
     known = {str(rule.value): int(rule) for rule in Rule}
     rules = [part.strip() for part in text.split(",")]
     if not set(rules) <= set(known):

@@ -7,6 +7,7 @@ import numpy as np
 from engine.encoding import FEATURE_VERSION
 from engine.evaluator._backend import UniformBackend
 from engine.evaluator.base import STUB_COST, Keys, Planes, Policy, Wdl
+from engine.rules.rule import ALL_RULES
 
 
 class UniformEvaluator:
@@ -19,7 +20,7 @@ class UniformEvaluator:
     max_batch: int | None = None
     min_side = 5
     max_side = 22
-    rules: tuple[int, ...] = (0, 1, 4, 8, 9)
+    rules: tuple[int, ...] = ALL_RULES
     backend = UniformBackend()
     cost = STUB_COST
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from engine.errors import PositionError
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import format_move, point_of
+from engine.rules.rule import rule_name
 
 UNFINISHED = "unfinished"
 """Reason of a game that nobody has ended."""
@@ -102,6 +103,8 @@ def playable_point(board: Board, x: int, y: int, who: str) -> int:
         raise PositionError(f"{who} at {where}: {COLOURS[board.winner]} has already won")
     if board.cell(point) != EMPTY:
         raise PositionError(f"{who}: {where} is taken")
-    if board.to_move == 0 and board.is_forbidden(point):
-        raise PositionError(f"{who}: {where} is forbidden to black under renju")
+    if board.is_forbidden(point, board.to_move):
+        raise PositionError(
+            f"{who}: {where} is forbidden to {COLOURS[board.to_move]} under {rule_name(board.rule)}"
+        )
     return point

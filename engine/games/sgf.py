@@ -17,7 +17,7 @@ from engine.games.sgf_text import Event, Property, find_sgf, parse_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, line_tree
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_move, point_of, xy
-from engine.rules.rule import Rule, rule_from_mask, rule_name
+from engine.rules.rule import rule_from_mask, rule_name, rule_of_words
 
 MAX_SET_UP = 5_000
 """Points that AB, AW and AE of a file may name together (derived: ten full boards)."""
@@ -31,14 +31,6 @@ _REASONS = ("five", "draw", UNFINISHED, "time", "illegal", "forbidden", "crash",
 _MARKS = frozenset({"LB", "TR", "SQ", "CR", "MA", "SL", "AR", "LN", "TB", "TW", "DD", "VW"})
 """Marks on the board, which a tree does not hold."""
 _SET_UP = ("AB", "AW", "AE")
-_RULE_WORDS = (
-    (("standardcaro", "exactcaro", "carostandard", "caroexact"), Rule.STANDARD_CARO),
-    (("caro",), Rule.CARO),
-    (("renju", "rif", "soosorv", "soosyrv", "taraguchi", "yamaguchi"), Rule.RENJU),
-    (("freestyle", "freegomoku", "gomokufree"), Rule.FREESTYLE),
-    (("standard", "exactfive", "exact5"), Rule.STANDARD),
-)  # fmt: skip
-"""Parts of what programs write as RU, letters and digits only, and the rule that they mean."""
 
 
 def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTree:
@@ -202,10 +194,9 @@ def _rule(named: str, rule: int, notes: list[str]) -> int:
         except ValueError:
             pass
     else:
-        word = "".join(c for c in named.lower() if c.isalnum())
-        for parts, known in _RULE_WORDS:
-            if any(part in word for part in parts):
-                return known
+        known = rule_of_words(named)
+        if known is not None:
+            return known
     notes.append(f"rule {_short(named)} (RU) is unknown; {rule_name(rule)} is taken")
     return rule
 

@@ -150,7 +150,7 @@ class TreeBuilder:
             if board.winner != EMPTY:
                 raise PositionError(f"{who}stones are set up beyond a row that has won")
             fives = board.five_points(colour) if len(todo) > 1 else []
-            free = (p for p in own if p not in fives and (colour or not board.is_forbidden(p)))
+            free = (p for p in own if p not in fives and not board.is_forbidden(p, colour))
             chosen = next(free, None)
             if chosen is None and len(own) == len(todo):
                 chosen = own[0]  # a forbidden or a second winning stone: `play` says what is wrong with it

@@ -9,7 +9,7 @@ from engine.games.record import PASS, UNFINISHED, GameRecord, move_name, stones_
 from engine.games.tree import GameTree, line_tree, main_line, with_line
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import xy
-from engine.rules.rule import Rule, rule_name
+from engine.rules.rule import Forbidden, Rule, rule_name
 
 COLOURS = ("black", "white")
 _DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
@@ -114,7 +114,7 @@ class Game:
         if self.resigned is not None:
             return 1 - self.resigned
         if self.board.winner == EMPTY and self.board.n_empty and self.over:
-            return 1 - self.board.to_move  # renju: black has no move left
+            return 1 - self.board.to_move  # every move left is forbidden
         return self.board.winner
 
     @property
@@ -126,7 +126,8 @@ class Game:
             return f"{COLOURS[self.resigned].capitalize()} resigns, {COLOURS[self.winner]} wins."
         if self.winner == EMPTY:
             return "The board is full: a draw."
-        how = "" if self.board.winner != EMPTY else " (every move left is forbidden to black)"
+        loser = COLOURS[1 - self.winner]
+        how = "" if self.board.winner != EMPTY else f" (every move left is forbidden to {loser})"
         return f"{COLOURS[self.winner].capitalize()} wins after {len(self.stones)} stones{how}."
 
     def refusal(self, point: int) -> str | None:
@@ -139,8 +140,8 @@ class Game:
             return None
         if board.cell(point) != EMPTY:
             return f"{where} is taken"
-        if board.to_move == 0 and board.is_forbidden(point):
-            return f"{where} is forbidden to black: {forbidden_reason(board, point)}"
+        if board.is_forbidden(point, board.to_move):
+            return f"{where} is forbidden to {COLOURS[board.to_move]}: {forbidden_reason(board, point)}"
         return None
 
     def play(self, point: int, ms: float = 0.0) -> None:
@@ -218,22 +219,26 @@ class Game:
 
 
 def forbidden_reason(board: Board, point: int) -> str:
-    """Return which of the three forbidden shapes black would make on a forbidden point."""
-    if max(_run(board, point, dx, dy) for dx, dy in _DIRECTIONS) > 5:
+    """Return which forbidden shape the side to move would make on a point that is forbidden to it."""
+    colour = board.to_move
+    forbidden = Rule(board.rule).spec.forbidden[colour]
+    if Forbidden.OVERLINE in forbidden and max(_run(board, point, dx, dy) for dx, dy in _DIRECTIONS) > 5:
         return "overline"
-    masks = [board.line_masks(point, direction, 0) for direction in range(4)]
+    masks = [board.line_masks(point, direction, colour) for direction in range(4)]
     fours = sum(2 if m["double_four"] else int(m["four"] or m["open_four"]) for m in masks)
-    return "double four" if fours >= 2 else "double three"
+    return "double four" if Forbidden.DOUBLE_FOUR in forbidden and fours >= 2 else "double three"
 
 
 def _run(board: Board, point: int, dx: int, dy: int) -> int:
-    """Return how long a row of black stones through an empty point would be."""
+    """Return how long a row of the side to move through an empty point would be."""
     length = 1
     for sign in (1, -1):
         x, y = xy(point, board.width)
         while True:
             x, y = x + sign * dx, y + sign * dy
-            if not (0 <= x < board.width and 0 <= y < board.height) or board.cell(y * board.width + x) != 0:
+            if not (0 <= x < board.width and 0 <= y < board.height):
+                break
+            if board.cell(y * board.width + x) != board.to_move:
                 break
             length += 1
     return length

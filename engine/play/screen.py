@@ -138,7 +138,7 @@ class Screen:
         step = 2 if _LABEL + 2 * board.width <= self.console.width else 1
         letters = (" " * (step - 1)).join(chr(ord("a") + x) for x in range(board.width))
         lines = [Text(" " * _LABEL + letters)]
-        forbidden = set(board.forbidden_points()) if board.to_move == 0 and not game.over else set()
+        forbidden = set() if game.over else set(board.forbidden_points(board.to_move))
         for y in range(board.height):
             line = Text(f"{board.height - y if game.from_bottom else y + 1:3d}").append(" ", _WOOD)
             for x in range(board.width):

@@ -48,6 +48,19 @@ cdef enum:
     TABLES_FOURS = 0        # five, four, double_four, open_four; open_three keeps its old value
     TABLES_ALL = 1
 
+# What a colour may not do: `engine.rules.rule.Forbidden`.
+cdef enum:
+    FORBID_OVERLINE = 1
+    FORBID_DOUBLE_FOUR = 2
+    FORBID_DOUBLE_THREE = 4
+
+cdef struct RuleFlags:      # of `engine.rules.rule.RuleSpec`; pairs by colour
+    uint8_t known
+    uint8_t exact[2]
+    uint8_t blocked_fives
+    uint8_t forbidden[2]
+    uint8_t forbidden_plane  # nets see the forbidden points of black
+
 cdef struct Line:           # `shapes.h` counts on this order
     uint32_t empty          # empty cells
     uint32_t stones[2]      # stones by colour; a cell in none of the three masks is off board or an obstacle
@@ -76,8 +89,9 @@ cdef struct BoardState:
     uint8_t winner          # BLACK, WHITE, or EMPTY while nobody has won
     uint8_t exact[2]        # colour needs exactly five
     uint8_t caro            # a five blocked by the opponent at both ends does not count
-    uint8_t renju           # black has forbidden points
-    uint16_t rule           # normalised: 0, 1, 4, 8 or 9
+    uint8_t forbids[2]      # FORBID_* of each colour; 0: every empty point is legal
+    uint8_t forbidden_plane  # nets see the forbidden points of black
+    uint16_t rule           # a value of `engine.rules.rule.Rule`
     uint64_t hash           # stones, side to move, size and rule
     # the three sets are kept and restored as one block
     uint64_t with_five[2][3]       # lines with a five point, one bit a line, by colour
@@ -111,12 +125,13 @@ cdef void board_shapes(const BoardState* b, int colour, uint8_t* out) noexcept n
 cdef int board_any_five(const BoardState* b, int colour) noexcept nogil
 # Different five points of a colour, written to `out` (at most `limit`); returns how many were written.
 cdef int board_five_points(const BoardState* b, int colour, uint16_t* out, int limit) noexcept nogil
-# Whether black may not play there (renju; false under other rules and on points where black makes five).
-cdef bint board_forbidden(BoardState* b, int point) noexcept nogil
+# Return whether a colour may not play on a point; false on taken points and where it makes five.
+cdef bint board_forbidden(BoardState* b, int point, int colour) noexcept nogil
 
 cdef class Board:
     cdef BoardState* state      # owned
     # Argument checks of the Python methods; each raises ValueError.
     cdef int check_empty(self, point) except -1
     cdef int check_colour(self, colour) except -1
+    cdef int restricted(self, colour) except -1
     cdef int check_point(self, point) except -1

@@ -100,10 +100,14 @@ class Board:
         """
     def five_points(self, colour: int) -> list[int]:
         """Return the points where a colour wins at once, ascending."""
-    def is_forbidden(self, point: int) -> bool:
-        """Return whether black may not play there (renju only)."""
-    def forbidden_points(self) -> list[int]:
-        """Return all points that are forbidden to black, ascending."""
+    def is_forbidden(self, point: int, colour: int | None = None) -> bool:
+        """Return whether a colour may not play on a point; False on taken points and where it makes five.
+
+        Args:
+            colour: None: the side to move, or the other one if only that has forbidden moves.
+        """
+    def forbidden_points(self, colour: int | None = None) -> list[int]:
+        """Return all points that are forbidden to a colour, ascending; see `is_forbidden`."""
     def legal_points(self) -> list[int]:
         """Return empty points that the side to move may use, ascending; none once somebody has won."""
     def copy(self) -> Board:

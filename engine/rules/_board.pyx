@@ -8,8 +8,9 @@ A valid window with four stones gives a five point, one with three stones gives 
 four is a pair of neighbouring windows. Every mask of a line is computed for all its cells at once with
 shifts and half adders, so no pattern table has to be built at start.
 
-Forbidden points of renju follow RIF's definition (https://www.renju.net/rifrules/): the recursion asks
-of each three whether the stone that would make the straight four is itself allowed.
+Forbidden points follow RIF's definition for renju (https://www.renju.net/rifrules/): the recursion asks of
+each three whether the stone that would make the straight four is itself allowed. `RuleSpec.forbidden` says
+which of overline, double four and double three a rule forbids to which colour.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -18,6 +19,8 @@ from libc.string cimport memcpy, memset
 from engine.rules.line_shapes cimport evaluate_line
 
 import numpy as np
+
+from engine.rules.rule import Forbidden, Rule
 
 # The C constants of the .pxd, once more as Python names.
 globals().update(
@@ -28,6 +31,7 @@ globals().update(
 )
 
 cdef bint VECTORS = tengen_have_vectors()
+cdef RuleFlags RULES[256]       # by value
 cdef uint64_t ZOBRIST[3][484]   # by colour (OBSTACLE last) and y * MAX_SIDE + x
 cdef uint64_t ZOBRIST_WHITE_TO_MOVE
 
@@ -52,7 +56,23 @@ cdef void fill_zobrist() noexcept nogil:
     ZOBRIST_WHITE_TO_MOVE = splitmix64(&seed)
 
 
+def _fill_rules():
+    """Copy the table of rules; the bits must be those of the header."""
+    cdef RuleFlags* flags
+    cdef int c
+    assert list(Forbidden) == [FORBID_OVERLINE, FORBID_DOUBLE_FOUR, FORBID_DOUBLE_THREE]
+    for rule in Rule:
+        flags = &RULES[<uint8_t>rule]
+        flags.known = 1
+        flags.blocked_fives = rule.spec.blocked_fives
+        for c in range(2):
+            flags.exact[c] = rule.spec.exact[c]
+            flags.forbidden[c] = rule.spec.forbidden[c]
+        flags.forbidden_plane = rule.spec.seen_as is None and flags.forbidden[BLACK] != 0
+
+
 fill_zobrist()
+_fill_rules()
 
 
 cdef uint64_t stone_key(const BoardState* b, int point, int colour) noexcept nogil:
@@ -87,10 +107,11 @@ cdef void board_init(BoardState* b, int width, int height, int rule) noexcept no
     b.rule = <uint16_t>rule
     b.winner = EMPTY
     b.to_move = BLACK
-    b.renju = rule == 4
-    b.caro = (rule & 8) != 0
-    b.exact[BLACK] = (rule & 1) != 0 or rule == 4
-    b.exact[WHITE] = (rule & 1) != 0
+    b.caro = RULES[rule].blocked_fives
+    for i in range(2):
+        b.exact[i] = RULES[rule].exact[i]
+        b.forbids[i] = RULES[rule].forbidden[i]
+    b.forbidden_plane = RULES[rule].forbidden_plane
     memset(b.cells, EMPTY, sizeof(b.cells))
     for i in range(height):
         add_line(b, 0, 0, i, 1, 0)
@@ -320,60 +341,63 @@ cdef int run_length(const BoardState* b, int point, int direction, int colour) n
     return high - low + 1
 
 
-cdef bint is_straight_window(const Line* line, int s) noexcept nogil:
-    """Whether the six cells from bit s on lack one black stone for a straight four."""
-    cdef uint32_t own = line.stones[BLACK]
+cdef bint is_straight_window(const BoardState* b, const Line* line, int s, int colour) noexcept nogil:
+    """Return whether the six cells from bit s on lack one stone for a straight four of a colour."""
+    cdef uint32_t own = line.stones[colour], other = line.stones[1 - colour]
     if s < 1 or not ((line.empty >> s) & (line.empty >> (s + 5)) & 1):
         return False
-    if ((own >> (s - 1)) | (own >> (s + 6))) & 1:
+    if b.exact[colour] and ((own >> (s - 1)) | (own >> (s + 6))) & 1:
+        return False
+    if b.caro and ((other >> (s - 1)) | (other >> (s + 6))) & 1:
         return False
     if (((own | line.empty) >> (s + 1)) & 15) != 15:
         return False
     return count32((own >> (s + 1)) & 15) == 3
 
 
-cdef bint three_is_real(BoardState* b, int point, int direction) noexcept nogil:
-    """Whether a three of black through `point`, a stone just placed, can become a straight four."""
+cdef bint three_is_real(BoardState* b, int point, int direction, int colour) noexcept nogil:
+    """Return whether a three through `point`, a stone just placed, can become a straight four by a legal move."""
     cdef int i = b.line_of[direction][point], bit = b.bit_of[direction][point], s, k, q
     for s in range(bit - 4, bit):
-        if s < 1 or s + 5 >= LINE_BITS or not is_straight_window(&b.lines[i], s):
+        if s < 1 or s + 5 >= LINE_BITS or not is_straight_window(b, &b.lines[i], s, colour):
             continue
         for k in range(s + 1, s + 5):
             if (b.lines[i].empty >> k) & 1:
                 q = b.point_at[i][k]
-                if not black_shape_fails(b, q, False):
+                if not shape_fails(b, q, colour, False):
                     return True
     return False
 
 
-cdef bint black_shape_fails(BoardState* b, int point, bint five_allowed) noexcept nogil:
-    """Whether a black stone is a foul; a five counts as failure unless `five_allowed`."""
+cdef bint shape_fails(BoardState* b, int point, int colour, bint five_allowed) noexcept nogil:
+    """Return whether a stone is forbidden; a five counts as failure unless `five_allowed`."""
     cdef const Line* line
     cdef uint32_t bit
     cdef int d, fours = 0, threes = 0, real = 0
     cdef int directions[4]
+    cdef int forbids = b.forbids[colour]
     cdef bint overline = False
     for d in range(4):
         line = &b.lines[b.line_of[d][point]]
         bit = (<uint32_t>1) << b.bit_of[d][point]
-        if line.five[BLACK] & bit:
+        if line.five[colour] & bit:
             return not five_allowed
-        if line.four[BLACK] & bit:
+        if line.four[colour] & bit:
             fours += 1
-            if line.double_four[BLACK] & ~line.open_four[BLACK] & bit:
+            if line.double_four[colour] & ~line.open_four[colour] & bit:
                 fours += 1
-        elif line.open_three[BLACK] & bit:
+        elif line.open_three[colour] & bit:
             directions[threes] = d
             threes += 1
-        if run_length(b, point, d, BLACK) >= 6:
+        if forbids & FORBID_OVERLINE and run_length(b, point, d, colour) >= 6:
             overline = True
-    if overline or fours >= 2:
+    if overline or (forbids & FORBID_DOUBLE_FOUR and fours >= 2):
         return True
-    if threes < 2:
+    if threes < 2 or not forbids & FORBID_DOUBLE_THREE:
         return False
-    board_place(b, point, BLACK, TABLES_ALL)
+    board_place(b, point, colour, TABLES_ALL)
     for d in range(threes):
-        if three_is_real(b, point, directions[d]):
+        if three_is_real(b, point, directions[d], colour):
             real += 1
         if real >= 2 or real + threes - d - 1 < 2:
             break
@@ -381,10 +405,10 @@ cdef bint black_shape_fails(BoardState* b, int point, bint five_allowed) noexcep
     return real >= 2
 
 
-cdef bint board_forbidden(BoardState* b, int point) noexcept nogil:
-    if not b.renju or b.cells[point] != EMPTY:
+cdef bint board_forbidden(BoardState* b, int point, int colour) noexcept nogil:
+    if not b.forbids[colour] or b.cells[point] != EMPTY:
         return False
-    return black_shape_fails(b, point, True)
+    return shape_fails(b, point, colour, True)
 
 
 cdef class Board:
@@ -394,8 +418,8 @@ cdef class Board:
         cdef int rows = width if height is None else height
         if not (MIN_SIDE <= width <= MAX_SIDE and MIN_SIDE <= rows <= MAX_SIDE):
             raise ValueError(f"a board has {MIN_SIDE} to {MAX_SIDE} cells a side, not {width}x{rows}")
-        if rule not in (0, 1, 4, 8, 9):
-            raise ValueError(f"rule must be 0, 1, 4, 8 or 9, not {rule}")
+        if not 0 <= rule < 256 or not RULES[rule].known:
+            raise ValueError(f"rule must be {', '.join(str(int(r)) for r in Rule)}, not {rule}")
         self.state = <BoardState*>calloc(1, sizeof(BoardState))
         if self.state == NULL:
             raise MemoryError("no memory for a board")
@@ -513,21 +537,26 @@ cdef class Board:
         cdef int n = board_five_points(self.state, self.check_colour(colour), out, 484), i
         return sorted([out[i] for i in range(n)])
 
-    def is_forbidden(self, point):
-        return bool(board_forbidden(self.state, self.check_point(point)))
+    cdef int restricted(self, colour) except -1:
+        """Return a colour; for None the side to move, or the other one if only that has forbidden moves."""
+        cdef int own = self.state.to_move
+        if colour is not None:
+            return self.check_colour(colour)
+        return own if self.state.forbids[own] else 1 - own
 
-    def forbidden_points(self):
-        return [p for p in range(self.state.points) if board_forbidden(self.state, p)]
+    def is_forbidden(self, point, colour=None):
+        return bool(board_forbidden(self.state, self.check_point(point), self.restricted(colour)))
+
+    def forbidden_points(self, colour=None):
+        cdef int p, own = self.restricted(colour)
+        return [p for p in range(self.state.points) if board_forbidden(self.state, p, own)]
 
     def legal_points(self):
+        cdef BoardState* b = self.state
         cdef int p
-        cdef bint fouls = self.state.renju and self.state.to_move == BLACK
-        if self.state.winner != EMPTY:
+        if b.winner != EMPTY:
             return []
-        return [
-            p for p in range(self.state.points)
-            if self.state.cells[p] == EMPTY and not (fouls and board_forbidden(self.state, p))
-        ]
+        return [p for p in range(b.points) if b.cells[p] == EMPTY and not board_forbidden(b, p, b.to_move)]
 
     def copy(self):
         cdef Board other = Board.__new__(Board, self.state.width, self.state.height, self.state.rule)

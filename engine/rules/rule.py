@@ -1,12 +1,16 @@
-"""Rules of play, as the `INFO rule` bitmask names them."""
+"""The rules of play: one table that the kernel, the protocol, files and users' texts read.
+
+A new rule is a member of `Rule` and a row of `SPECS`. `engine.rules._board` reads the flags of a row.
+"""
 
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 
 class Rule(enum.IntEnum):
-    """A rule that the kernel plays. The values are those of `INFO rule` (protocol)."""
+    """A rule that the kernel plays. The values are those of `INFO rule` (protocol), at most 255."""
 
     FREESTYLE = 0
     """Five or more in a row win."""
@@ -18,6 +22,79 @@ class Rule(enum.IntEnum):
     """Six or more win; a five wins unless the opponent stands at both of its ends."""
     STANDARD_CARO = 9
     """Exactly five win, unless the opponent stands at both ends."""
+    OMOK = 16
+    """Exactly five win; neither colour may make a double three."""
+
+    @property
+    def spec(self) -> RuleSpec:
+        """The row of the rule in the table."""
+        return SPECS[self]
+
+
+class Forbidden(enum.IntFlag):
+    """Moves that a colour may not make. A move that makes a five is never forbidden."""
+
+    NOTHING = 0
+    OVERLINE = 1
+    """A row of six or more."""
+    DOUBLE_FOUR = 2
+    """Two or more fours."""
+    DOUBLE_THREE = 4
+    """Two or more open threes that can become straight fours by a move that is not forbidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSpec:
+    """What a rule says. Pairs are for black and white."""
+
+    text: str
+    """For users, a few words."""
+    exact: tuple[bool, bool] = (False, False)
+    """Whether only exactly five win, not six or more."""
+    blocked_fives: bool = False
+    """Whether a five counts for nothing while the opponent stands at both of its ends."""
+    forbidden: tuple[Forbidden, Forbidden] = (Forbidden.NOTHING, Forbidden.NOTHING)
+    words: tuple[str, ...] = ()
+    """Parts of the names that programs give the rule, as in RU of SGF: lower-case letters and digits."""
+    seen_as: Rule | None = None
+    """Another rule whose planes nets see, because there is no plane for what this one forbids."""
+
+
+_RENJU_BLACK = Forbidden.OVERLINE | Forbidden.DOUBLE_FOUR | Forbidden.DOUBLE_THREE
+_DOUBLE_THREE = Forbidden.DOUBLE_THREE
+
+SPECS: dict[Rule, RuleSpec] = {
+    Rule.STANDARD_CARO: RuleSpec(
+        "exactly five win, unless blocked at both ends", exact=(True, True), blocked_fives=True,
+        words=("standardcaro", "exactcaro", "carostandard", "caroexact"),
+    ),
+    Rule.CARO: RuleSpec(
+        "five or more win, five unless blocked at both ends", blocked_fives=True, words=("caro",)
+    ),
+    Rule.RENJU: RuleSpec(
+        "black needs exactly five and has forbidden moves", exact=(True, False),
+        forbidden=(_RENJU_BLACK, Forbidden.NOTHING),
+        words=("renju", "rif", "soosorv", "soosyrv", "taraguchi", "yamaguchi"),
+    ),
+    Rule.OMOK: RuleSpec(
+        "exactly five win, no double threes", exact=(True, True), forbidden=(_DOUBLE_THREE, _DOUBLE_THREE),
+        words=("omok", "korean"), seen_as=Rule.STANDARD,
+    ),
+    Rule.FREESTYLE: RuleSpec("five or more win", words=("freestyle", "freegomoku", "gomokufree")),
+    Rule.STANDARD: RuleSpec(
+        "exactly five win", exact=(True, True), words=("standard", "exactfive", "exact5")
+    ),
+}  # fmt: skip
+"""In the order in which `rule_of_words` tries their words."""
+
+ALL_RULES = tuple(int(rule) for rule in Rule)
+"""Values of all rules, ascending."""
+NET_RULES = tuple(int(rule) for rule in Rule if rule.spec.seen_as is None)
+"""Values of the rules that the input planes of nets tell apart."""
+
+CONTINUOUS_BIT = 2  # protocol: the game goes on after a five, whose stones become obstacles
+RULE_BITS = CONTINUOUS_BIT | Rule.STANDARD | Rule.RENJU | Rule.CARO | Rule.OMOK
+"""Bits of `INFO rule` that mean something here."""
 
 
 def rule_name(rule: int) -> str:
@@ -25,23 +102,30 @@ def rule_name(rule: int) -> str:
     return Rule(rule).name.lower().replace("_", "-")
 
 
-CONTINUOUS_BIT = 2  # protocol: the game goes on after a five, whose stones become obstacles
+def rule_of_words(text: str) -> Rule | None:
+    """Return the rule that a program's text names, None if it names none that is known."""
+    word = "".join(c for c in text.lower() if c.isalnum())
+    for rule, spec in SPECS.items():
+        if any(part in word for part in spec.words):
+            return rule
+    return None
 
 
 def rule_from_mask(mask: int) -> Rule:
     """Return the rule that an `INFO rule` bitmask asks for.
 
-    The continuous bit does not change which line wins and is ignored here. Where a mask mixes
-    renju with other bits, renju wins, since its fouls can lose the game at once.
+    The continuous bit does not change which line wins and is ignored here. If a mask mixes a rule with
+    forbidden moves with other bits, that rule wins, renju first: a forbidden move can lose the game at once.
 
     Args:
-        mask: any integer; bits 1 exactly five, 2 continuous, 4 renju, 8 caro.
+        mask: any integer; bits 1 exactly five, 2 continuous, 4 renju, 8 caro, 16 Omok.
 
     Raises:
         ValueError: if the mask is negative or has bits that no manager defines.
     """
-    if mask < 0 or mask > 15:
-        raise ValueError(f"rule must be a bitmask from 0 to 15, not {mask}")
-    if mask & Rule.RENJU:
-        return Rule.RENJU
+    if mask < 0 or mask & ~RULE_BITS:
+        raise ValueError(f"rule must be a bitmask from 0 to {int(RULE_BITS)}, not {mask}")
+    for rule in (Rule.RENJU, Rule.OMOK):
+        if mask & rule:
+            return rule
     return Rule(mask & Rule.STANDARD_CARO)

@@ -2,8 +2,8 @@
 """Threat solver kernel: wins by continuous fours (VCF), and by fours and threes (VCT).
 
 Both kinds speak of the *attacker*, to move, and the *defender*. A move of either is legal on any empty
-cell, except black's forbidden points under renju; a forbidden move counts as a loss for black, so a black
-defender who could only answer there has no answer. Which lines are fives is the board's business
+cell that the rule does not forbid to its colour; a forbidden move counts as a loss, so a defender that could
+only answer there has no answer. Which lines are fives is the board's business
 (`engine.rules._board`): everything here follows from its five points, under every rule.
 
 VCF, for the attacker to move:
@@ -18,8 +18,8 @@ VCF, for the attacker to move:
 Under most rules rule 4 leaves one answer, the five point, and two different five points win. Under caro
 (8, 9) a four with one end closed may also be answered at its other end, since the five would then be
 blocked at both ends; one stone may so stop two five points. Exactly-five rules need nothing special: the
-defender cannot lengthen the attacker's line. Renju: black attacks only on points that are not forbidden;
-white may win because black's answer is forbidden. A five of black is never forbidden.
+defender cannot lengthen the attacker's line. The attacker only plays points
+that are not forbidden to it, and may win because the answer is forbidden. A five is never forbidden.
 
 VCT, for the attacker to move: 1 and 2 as above; 3 becomes: each move must be a four, or a *threat*: a legal
 move on a point of the open-three table (any legal move, where 2 restricts him) after which he would win

@@ -71,7 +71,7 @@ def test_a_renju_game_marks_and_refuses_forbidden_points(page: Page) -> None:
     fouls = page.get("[...document.querySelectorAll('.foul')].map(e => Number(e.dataset.point))")
     assert parse_move("i8", 15, 15) in fouls
     page.place("i8")
-    assert len(page.stones) == 8 and "i8 is forbidden to black: double three" in page.notices
+    assert len(page.stones) == 8 and "i8 is forbidden: double three" in page.notices
     page.place("k10")
     assert len(page.stones) == 9 and page.get("document.querySelectorAll('.foul').length") == 0, "white may"
     page.place("i8")

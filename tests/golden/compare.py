@@ -94,7 +94,8 @@ Solver = attribute(module("engine.threats._solver"), "Solver")
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
-RULES = (0, 1, 4, 8, 9)
+RULES = tuple(int(rule) for rule in attribute(module("engine.rules.rule"), "Rule") if rule < 16)
+"""Rules of every checkout so far."""
 SIZES = [(side, side) for side in range(5, 23)] + [(22, 5), (5, 22), (13, 9), (20, 15)]
 PARAMS: dict[str, dict[str, Any]] = {
     "default": {},

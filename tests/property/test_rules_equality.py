@@ -16,14 +16,15 @@ import pytest
 
 from engine.rules import _board
 from engine.rules._board import Board
+from engine.rules.rule import ALL_RULES, Rule
 from tests.reference.rules import COLOURS, NaiveBoard, Shape, line_shapes
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-RULES = (0, 1, 4, 8, 9)
 SIZES = [(n, n) for n in range(5, 23)]
 SIZES += [(5, 22), (22, 5), (7, 12), (13, 6), (20, 9), (15, 19), (5, 6), (21, 22)]
 POSITIONS_A_RULE = 60_000 if LONG else 3_000
 FILLED = 40_000 if LONG else 1_500  # renju boards filled at random
+OMOK_FILLED = 100_000 if LONG else 1_000  # Omok boards filled at random
 BRED = 40_000 if LONG else 2_000  # renju boards with deep recursion
 FIELDS = Shape._fields
 
@@ -71,10 +72,10 @@ def check_board(kernel: Board, naive: NaiveBoard) -> int:
         assert kernel.shapes(colour).ravel().tolist() == bits, show(naive)
         assert [kernel.shape(p, colour) for p in range(kernel.points)] == bits, show(naive)
         assert kernel.five_points(colour) == naive.points_with(colour, "five")
-    forbidden = naive.forbidden_points()
-    assert kernel.forbidden_points() == forbidden, show(naive)
+    forbidden = [naive.forbidden_points(colour) for colour in (0, 1)]
+    assert [kernel.forbidden_points(colour) for colour in (0, 1)] == forbidden, show(naive)
     assert kernel.legal_points() == naive.legal_points(kernel.to_move), show(naive)
-    return len(forbidden)
+    return sum(len(points) for points in forbidden)
 
 
 def random_point(rng: random.Random, naive: NaiveBoard, reach: int) -> int:
@@ -127,14 +128,14 @@ def play_games(rng: random.Random, rule: int, positions: int) -> None:
         check_board(kernel, naive)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_kernel_equals_twin_in_random_positions(rule: int) -> None:
     play_games(random.Random(f"spread {rule}"), rule, POSITIONS_A_RULE)
 
 
-def renju_board(cells: list[str], side: int) -> tuple[Board, NaiveBoard]:
-    kernel = Board.from_stones(side, side, 4, [(p, "XO.#".index(c)) for p, c in enumerate(cells) if c != "."])
-    return kernel, NaiveBoard(side, side, 4, "".join(cells))
+def board_pair(cells: list[str], side: int, rule: int = Rule.RENJU) -> tuple[Board, NaiveBoard]:
+    stones = [(p, "XO.#".index(c)) for p, c in enumerate(cells) if c != "."]
+    return Board.from_stones(side, side, rule, stones), NaiveBoard(side, side, rule, "".join(cells))
 
 
 def test_forbidden_points_equal_on_filled_boards() -> None:
@@ -143,11 +144,25 @@ def test_forbidden_points_equal_on_filled_boards() -> None:
     for _ in range(FILLED):
         side = rng.choice((5, 7, 8, 9, 10, 11, 13, 15))
         weights = (rng.uniform(0.1, 0.35), rng.uniform(0, 0.1), 0.7, 0.005)
-        kernel, naive = renju_board(rng.choices("XO.#", weights, k=side * side), side)
+        kernel, naive = board_pair(rng.choices("XO.#", weights, k=side * side), side)
         forbidden = naive.forbidden_points()
         assert kernel.forbidden_points() == forbidden, show(naive)
         fouls += len(forbidden)
     assert fouls > FILLED // 2
+
+
+def test_double_threes_of_omok_equal_on_filled_boards_for_both_colours() -> None:
+    rng = random.Random("omok")
+    found = [0, 0]
+    for _ in range(OMOK_FILLED):
+        side = rng.choice((7, 8, 9, 10, 11, 13, 15))
+        weights = (rng.uniform(0.08, 0.22), rng.uniform(0.08, 0.22), 0.7, 0.005)
+        kernel, naive = board_pair(rng.choices("XO.#", weights, k=side * side), side, Rule.OMOK)
+        for colour in (0, 1):
+            forbidden = naive.forbidden_points(colour)
+            assert kernel.forbidden_points(colour) == forbidden, show(naive)
+            found[colour] += len(forbidden)
+    assert min(found) > OMOK_FILLED // 20, found
 
 
 def test_forbidden_points_equal_where_threes_nest() -> None:
@@ -162,7 +177,7 @@ def test_forbidden_points_equal_where_threes_nest() -> None:
             changed = list(cells)
             for p in rng.sample(range(side * side), rng.randint(1, 3)):
                 changed[p] = rng.choices("XO.", (0.3, 0.1, 0.6))[0]
-            kernel, naive = renju_board(changed, side)
+            kernel, naive = board_pair(changed, side)
             depth = 0
             for p in range(side * side):
                 assert kernel.is_forbidden(p) == naive.is_forbidden(p), f"{p}\n{show(naive)}"
@@ -173,7 +188,7 @@ def test_forbidden_points_equal_where_threes_nest() -> None:
     assert sum(n for depth, n in seen.items() if depth >= 3) > BRED // 10, seen
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_every_short_line(rule: int) -> None:
     """All contents of a row: of black, white and empty, and obstacles in the shorter ones."""
     rows = [(5, "XO.#"), (6, "XO.#"), (8, "XO.")] + LONG * [(7, "XO.#"), (9, "XO."), (10, "XO.")]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from engine.rules import geometry
 from engine.rules._board import Board
-from tests.property.test_rules_equality import RULES, SIZES
+from engine.rules.rule import ALL_RULES
+from tests.property.test_rules_equality import SIZES
 
 stones_of_9x9 = st.lists(
     st.tuples(st.integers(0, 80), st.integers(0, 1)), max_size=40, unique_by=lambda stone: stone[0]
@@ -24,7 +25,7 @@ def put(stones: list[tuple[int, int]], rule: int = 0) -> Board:
 
 
 @settings(max_examples=200, derandomize=True)
-@given(stones_of_9x9, st.randoms(use_true_random=False), st.sampled_from(RULES))
+@given(stones_of_9x9, st.randoms(use_true_random=False), st.sampled_from(ALL_RULES))
 def test_the_order_of_stones_does_not_matter(
     stones: list[tuple[int, int]], rng: random.Random, rule: int
 ) -> None:
@@ -49,7 +50,7 @@ def test_undo_and_copy_restore_the_hash(stones: list[tuple[int, int]]) -> None:
     assert other.hash == put(stones, 4).hash or other.to_move != len(stones) & 1
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_changes_change_the_hash(rule: int) -> None:
     base = [(40, 0), (41, 1), (31, 0)]
     hashes = {put(base, rule).hash}
@@ -65,7 +66,8 @@ def test_changes_change_the_hash(rule: int) -> None:
 
 
 def test_size_and_rule_are_part_of_the_hash() -> None:
-    assert len({Board(w, h, rule).hash for w, h in SIZES for rule in RULES}) == len(SIZES) * len(RULES)
+    hashes = {Board(w, h, rule).hash for w, h in SIZES for rule in ALL_RULES}
+    assert len(hashes) == len(SIZES) * len(ALL_RULES)
 
 
 def test_passing_twice_is_nothing() -> None:
@@ -78,7 +80,7 @@ def test_passing_twice_is_nothing() -> None:
     assert board.hash == before
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_no_two_of_many_positions_collide(rule: int) -> None:
     rng = random.Random(rule)
     seen: dict[int, tuple[object, ...]] = {}
@@ -92,7 +94,7 @@ def test_no_two_of_many_positions_collide(rule: int) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(9, 9), (7, 12)])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_shapes_and_fouls_turn_with_the_board(rule: int, width: int, height: int) -> None:
     rng = random.Random(f"{rule} {width}")
     for _ in range(20):

@@ -12,6 +12,7 @@ import random
 import pytest
 
 from engine.rules._board import Board
+from engine.rules.rule import ALL_RULES
 from engine.threats._solver import Solver
 from engine.threats.solution import Solution, Verdict
 from tests.reference.positions import kernel_board, random_position, show
@@ -21,7 +22,6 @@ from tests.reference.vcf import NEVER, ExhaustiveSolver, MirroredBoard, QuickVct
 LONG = os.environ.get("TENGEN_LONG") == "1"
 POSITIONS = 20_000 if LONG else 150
 DEFENCES = 3_000 if LONG else 40
-RULES = (0, 1, 4, 8, 9)
 SIDES = ((5, 7), (6, 9), (5, 22))
 
 
@@ -61,7 +61,7 @@ def check_line(naive: NaiveBoard, attacker: int, solution: Solution) -> None:
         naive.undo()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_vcf_equals_exhaustive_search(rule: int) -> None:
     rng = random.Random(f"vcf {rule}")
     solver = Solver(8)  # a small table has to replace much
@@ -90,7 +90,7 @@ def test_vcf_equals_exhaustive_search(rule: int) -> None:
     assert seen[NEVER] > POSITIONS // 3, seen
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_a_small_budget_never_says_none_wrongly(rule: int) -> None:
     rng = random.Random(f"budget {rule}")
     for _ in range(DEFENCES):
@@ -103,7 +103,7 @@ def test_a_small_budget_never_says_none_wrongly(rule: int) -> None:
         assert (part.verdict, part.distance) == (full.verdict, full.distance)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_every_move_outside_the_defences_loses(rule: int) -> None:
     """With the defender to move: whatever is not in the defence set must lose to a VCF."""
     rng = random.Random(f"defences {rule}")

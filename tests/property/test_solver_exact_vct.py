@@ -11,9 +11,10 @@ import random
 
 import pytest
 
+from engine.rules.rule import ALL_RULES
 from engine.threats._solver import THREAT_FOURS, Solver
 from engine.threats.solution import Verdict
-from tests.property.test_solver_exact_vcf import RULES, state
+from tests.property.test_solver_exact_vcf import state
 from tests.reference.positions import kernel_board, random_position, show
 from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
@@ -56,14 +57,14 @@ def check_line(naive: NaiveBoard, attacker: int, line: tuple[int, ...]) -> None:
     for i, point in enumerate(line):
         colour = attacker if i % 2 == 0 else 1 - attacker
         assert naive.winner == 2 and naive.cells[point] == ".", show(naive)
-        assert colour != attacker or not (colour == 0 and naive.is_forbidden(point)), show(naive)
+        assert colour != attacker or not naive.is_forbidden(point, colour), show(naive)
         naive.place(point, COLOURS[colour])
     assert naive.winner == attacker, show(naive)
     for _ in line:
         naive.undo()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_vct_equals_exhaustive_search(rule: int) -> None:
     rng = random.Random(f"vct {rule}")
     solver = Solver(8)
@@ -96,7 +97,7 @@ def test_vct_equals_exhaustive_search(rule: int) -> None:
     assert seen["vct"] > POSITIONS // 30 and seen["none"] > POSITIONS // 3, seen
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_vct_equals_the_plain_search(rule: int) -> None:
     """A few positions without any help of the kernel in the reference."""
     rng = random.Random(f"plain vct {rule}")
@@ -114,7 +115,7 @@ def test_vct_equals_the_plain_search(rule: int) -> None:
         assert solution.verdict == (Verdict.WIN if wins else Verdict.NONE), f"{attacker}\n{show(naive)}"
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_every_move_outside_the_defences_loses_to_a_vct(rule: int) -> None:
     rng = random.Random(f"vct defences {rule}")
     solver = Solver(12)

@@ -13,11 +13,11 @@ from engine.evaluator._backend import HashedBackend
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
+from engine.rules.rule import NET_RULES
 from engine.search._tree import LEAF, NOTHING_LEFT, Tree
 from engine.search.params import SearchParams
 from tests.reference.puct import Twin
 
-RULES = (0, 1, 4, 8, 9)
 LONG = 10 if os.environ.get("TENGEN_LONG") == "1" else 1
 
 
@@ -52,7 +52,7 @@ def without_stored(dump):
     return [(*row[:6], row[7]) for row in dump]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 @pytest.mark.parametrize("uniform", [False, True])
 def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
     rng = random.Random(100 * rule + uniform)
@@ -87,7 +87,7 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
     assert shared, "no position was reached in two ways"
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_select_and_expand_grow_the_tree_of_run(rule: int) -> None:
     rng = random.Random(rule)
     for trial in range(4):

@@ -41,7 +41,7 @@ class Position:
 
     def is_foul(self, cell: Cell) -> bool:
         """Return whether the side to move may not use this empty cell."""
-        return self.to_move == rules.BLACK and self._board.is_forbidden(self._point(cell))
+        return self._board.is_forbidden(self._point(cell), self.to_move)
 
     def is_legal(self, cell: Cell) -> bool:
         return self.is_empty(cell) and not self.is_foul(cell)

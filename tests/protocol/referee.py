@@ -1,6 +1,6 @@
 """The referee of the arena with the naive rules of `tests.reference` as arbiter.
 
-    python -m tests.protocol.referee --profile judge --games 200 --turn-ms 100 --rules 0,1,4,8,9
+    python -m tests.protocol.referee --profile judge --games 200 --turn-ms 100
 
 is `python -m arena.referee`, except that another implementation of the rules says what is legal and who won.
 """

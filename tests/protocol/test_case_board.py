@@ -8,6 +8,7 @@ import re
 import pytest
 
 from arena.players import TacticalPlayer
+from engine.rules.rule import NET_RULES
 from tests.protocol.position import Cell, Position, random_opening, tactical_move
 from tests.protocol.talk import ERROR, MOVE, Talk, as_move, assert_legal, board_lines, board_of_moves, is_free
 
@@ -116,7 +117,7 @@ def test_case_07_full_board_is_one_error(talk: Talk, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [5, 15, 20])
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_case_07_one_empty_cell_is_played(talk: Talk, size: int, rule: int) -> None:
     hole = (size // 2, size // 2)
     stones = [((x, y), 1 + (x // 2 + y) % 2) for x in range(size) for y in range(size) if (x, y) != hole]

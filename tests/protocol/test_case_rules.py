@@ -7,12 +7,12 @@ import re
 
 import pytest
 
+from engine.rules.rule import NET_RULES
 from tests.protocol.position import Cell, Position, position_after
 from tests.protocol.talk import Talk, assert_legal, board_lines, board_of_moves, cells
 
 pytestmark = pytest.mark.posix
 
-RULES = [0, 1, 4, 8, 9]
 QUIET = [(x + y % 2, y) for y in (14, 12) for x in range(0, 14, 3)]
 """Cells near the lower edge that threaten nothing together."""
 
@@ -43,7 +43,7 @@ EDGE_FOURS = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 @pytest.mark.parametrize("first", [True, False], ids=["black", "white"])
 def test_case_09_runs_at_the_edge(talk: Talk, rule: int, first: bool) -> None:
     talk.start(15, rule, turn_ms=300)
@@ -54,7 +54,7 @@ def test_case_09_runs_at_the_edge(talk: Talk, rule: int, first: bool) -> None:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["black", "white"])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_case_09_six(talk: Talk, rule: int, first: bool) -> None:
     """Own stones on 3-6 and 8 of a row: 7 makes six, 2 makes five."""
     six_wins = rule in (0, 8) or (rule == 4 and not first)
@@ -63,7 +63,7 @@ def test_case_09_six(talk: Talk, rule: int, first: bool) -> None:
     assert answer in ({(7, 7), (2, 7)} if six_wins else {(2, 7)})
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_case_09_five_between_two_opponents(talk: Talk, rule: int) -> None:
     """A five blocked at both ends is none in caro; the edge does not block."""
     blocked = row("1 2 3 4", 0)
@@ -170,7 +170,7 @@ def test_no_point_is_forbidden_outside_renju(talk: Talk, rule: int) -> None:
 
 
 ZIP_TESTER = [
-    *((rule, "h8h9i8i9j8j9k8k9", cells("g8l8"), True) for rule in RULES),
+    *((rule, "h8h9i8i9j8j9k8k9", cells("g8l8"), True) for rule in NET_RULES),
     (1, "h8h9i8h10g8h11j13h12g14h14i15", cells("f8j8"), True),
     (4, "h8h9i7i9h10i6i11i12", cells("g9"), False),
     (8, "h8f8g8f9i8f7j8l8", cells("f5f6f10f11"), True),

@@ -18,6 +18,7 @@ from arena.openings import OpeningError, place_offsets, random_opening, read_off
 from arena.position import KernelArbiter, Position
 from arena.records import GameSetup, PlayedGame, percentile, summarise
 from arena.series import PROFILES, Series, main, plan_games, play_series, series_limits
+from engine.rules.rule import NET_RULES
 from tests.protocol.referee import referee
 from tests.reference.arbiter import NaiveArbiter
 
@@ -190,7 +191,7 @@ def test_an_incident_keeps_the_conversation() -> None:
     assert play("cli")[0].conversations == {}
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_both_arbiters_say_the_same(rule: int) -> None:
     """Random games: what is forbidden, what wins and who has won."""
     rng = random.Random(rule)

@@ -21,8 +21,8 @@ class NaiveArbiter:
     def undo(self) -> None:
         self._board.undo()
 
-    def is_forbidden(self, point: int) -> bool:
-        return self._board.is_forbidden(point)
+    def is_forbidden(self, point: int, colour: int) -> bool:
+        return self._board.is_forbidden(point, colour)
 
     def wins(self, point: int, colour: int) -> bool:
         self._board.place(point, COLOURS[colour])

@@ -8,7 +8,7 @@ through it, L its length, e1 and e2 the cells at its two ends.
 
 five            The stone wins: freestyle L >= 5; standard L = 5; renju L = 5 for black and L >= 5 for
                 white; caro L >= 6, or L = 5 unless e1 and e2 are both stones of the opponent; standard
-                caro L = 5 unless e1 and e2 are both stones of the opponent.
+                caro L = 5 unless e1 and e2 are both stones of the opponent; Omok L = 5.
 completion      An empty cell q of the line where a second stone would win with a run that holds both q and p.
 four            p is no five and has at least one completion.
 double four     p is no five and has at least two completions (on this line).
@@ -22,15 +22,16 @@ open three      p is no five and no four, but there is an empty cell q where a s
 
 A point is a *fork* for a colour if it is a four or an open three in two or more of the four directions.
 
-Fouls (renju, black only), protocol section 5.3:
+Forbidden moves: under renju all of these for black (protocol section 5.3), under Omok the double three alone
+for both colours:
 
 five            wins whatever else it makes: no foul.
 overline        a run of six or more in some direction.
 double four     the fours of all directions number two or more. Those of one direction number as many as
                 it has completions, except that a straight four counts once.
 double three    two or more directions hold a *real* three. An open three through p (now on the board) is
-                real if black may play at least one of the cells q that turn it into a straight four: a
-                stone there must be no foul by these same rules, and no five either.
+                real if its colour may play at least one of the cells q that turn it into a straight four: a
+                stone there must not be forbidden by these same rules, and no five either.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ from typing import NamedTuple
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (-1, 1))  # row, column, diagonal, anti-diagonal
 COLOURS = "XO"
 BLACK, WHITE, NOBODY = 0, 1, 2
+FORBIDDEN = {
+    (4, BLACK): {"overline", "double four", "double three"},
+    (16, BLACK): {"double three"},
+    (16, WHITE): {"double three"},
+}
+"""What a rule forbids to a colour."""
 
 
 class Shape(NamedTuple):
@@ -86,7 +93,7 @@ def wins(line: str, i: int, rule: int) -> bool:
     blocked = cell(line, first - 1) == opponent and cell(line, last + 1) == opponent
     if rule == 0:
         return length >= 5
-    if rule == 1:
+    if rule in (1, 16):
         return length == 5
     if rule == 4:
         return length == 5 if line[i] == "X" else length >= 5
@@ -153,16 +160,16 @@ def line_shapes(line: str, stone: str, rule: int) -> tuple[Shape, ...]:
 
 
 @functools.lru_cache(maxsize=1 << 18)
-def foul_facts(line: str, i: int) -> tuple[bool, int, bool, tuple[int, ...]]:
-    """Return (five, number of fours, overline, cells of the next straight four) of a black stone at i."""
-    line = put(line, i, "X")
+def foul_facts(line: str, i: int, stone: str, rule: int) -> tuple[bool, int, bool, tuple[int, ...]]:
+    """Return (five, number of fours, overline, cells of the next straight four) of a stone at i."""
+    line = put(line, i, stone)
     first, last = run(line, i)
-    five = wins(line, i, 4)
-    fours = len(completions(line, i, 4))
-    if is_straight_four(line, i, 4):
+    five = wins(line, i, rule)
+    fours = len(completions(line, i, rule))
+    if is_straight_four(line, i, rule):
         assert fours == 2
         fours = 1
-    threes = () if five or fours else tuple(straight_four_cells(line, i, 4))
+    threes = () if five or fours else tuple(straight_four_cells(line, i, rule))
     return five, fours, last - first + 1 >= 6, threes
 
 
@@ -259,23 +266,31 @@ class NaiveBoard:
             for number, i in self.place_in_line[point]
         )
 
-    def is_forbidden(self, point: int) -> bool:
-        """Return whether black may not play on a point (renju)."""
+    def is_forbidden(self, point: int, colour: int = BLACK) -> bool:
+        """Return whether a colour may not play on a point."""
         self.deepest = 0
-        return self.rule == 4 and self.cells[point] == "." and self._fails(point, five_fails=False, depth=0)
+        if (self.rule, colour) not in FORBIDDEN or self.cells[point] != ".":
+            return False
+        return self._fails(point, colour, five_fails=False, depth=0)
 
-    def _fails(self, point: int, *, five_fails: bool, depth: int) -> bool:
+    def _fails(self, point: int, colour: int, *, five_fails: bool, depth: int) -> bool:
         self.deepest = max(self.deepest, depth)
-        facts = [foul_facts(*self.line(point, d)) for d in range(4)]
+        stone, forbidden = COLOURS[colour], FORBIDDEN[self.rule, colour]
+        facts = [foul_facts(*self.line(point, d), stone, self.rule) for d in range(4)]
         if any(five for five, _, _, _ in facts):
             return five_fails
-        if any(overline for _, _, overline, _ in facts) or sum(fours for _, fours, _, _ in facts) >= 2:
+        if "overline" in forbidden and any(overline for _, _, overline, _ in facts):
+            return True
+        if "double four" in forbidden and sum(fours for _, fours, _, _ in facts) >= 2:
             return True
         if sum(bool(threes) for _, _, _, threes in facts) < 2:
             return False
-        self._set(point, "X")
+        self._set(point, stone)
         real = sum(
-            any(not self._fails(self._point(point, d, q), five_fails=True, depth=depth + 1) for q in threes)
+            any(
+                not self._fails(self._point(point, d, q), colour, five_fails=True, depth=depth + 1)
+                for q in threes
+            )
             for d, (_, _, _, threes) in enumerate(facts)
         )
         self._set(point, ".")
@@ -285,14 +300,12 @@ class NaiveBoard:
         """Return the point of index i on the line through `point`."""
         return self.lines[self.place_in_line[point][direction][0]][0][i]
 
-    def forbidden_points(self) -> list[int]:
-        """Return all points forbidden to black."""
-        return [p for p in range(len(self.cells)) if self.is_forbidden(p)]
+    def forbidden_points(self, colour: int = BLACK) -> list[int]:
+        """Return all points forbidden to a colour."""
+        return [p for p in range(len(self.cells)) if self.is_forbidden(p, colour)]
 
     def legal_points(self, colour: int) -> list[int]:
         """Return the empty points that a colour may use; none once somebody has won."""
         if self.winner != NOBODY:
             return []
-        return [
-            p for p, c in enumerate(self.cells) if c == "." and not (colour == BLACK and self.is_forbidden(p))
-        ]
+        return [p for p, c in enumerate(self.cells) if c == "." and not self.is_forbidden(p, colour)]

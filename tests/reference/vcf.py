@@ -1,7 +1,7 @@
 """Slow, exhaustive solver of forced wins on the naive board: try everything, remember positions.
 
 An *attacker* is to move, the other side is the *defender*. A five point of a side is an empty point where
-it wins at once. A move is legal on any empty point, except, under renju, on black's forbidden points.
+it wins at once. A move is legal on any empty point, except where the rule forbids it.
 
 VCF (victory by continuous fours), attacker to move:
 1. With a five point he wins now (1 ply).
@@ -20,7 +20,7 @@ from __future__ import annotations
 from engine.rules._board import Board
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
-from tests.reference.rules import BLACK, COLOURS, NaiveBoard
+from tests.reference.rules import COLOURS, NaiveBoard
 
 NEVER = 10_000  # plies of a win that does not exist
 UNLIMITED = NEVER - 1  # plies to look for a win: longer than any game
@@ -40,7 +40,7 @@ class ExhaustiveSolver:
 
     def legal(self, point: int, colour: int) -> bool:
         """Return whether a colour may play on an empty point."""
-        return self.board.cells[point] == "." and not (colour == BLACK and self.board.is_forbidden(point))
+        return self.board.cells[point] == "." and not self.board.is_forbidden(point, colour)
 
     def vcf(self) -> int:
         """Return the plies of the shortest VCF of the attacker, to move, until the five stands; or NEVER.

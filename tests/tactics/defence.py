@@ -54,7 +54,7 @@ def threatened(rng: random.Random, rule: int) -> Iterator[Board]:
             continue
         other = 1 - board.to_move
         if any(
-            board.shape(p, other) & _board.SHAPE_OPEN_FOUR and not (other == 0 and board.is_forbidden(p))
+            board.shape(p, other) & _board.SHAPE_OPEN_FOUR and not board.is_forbidden(p, other)
             for p in range(board.points)
         ):
             yield board

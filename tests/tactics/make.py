@@ -18,6 +18,7 @@ from engine.evaluator.uniform import UniformEvaluator
 from engine.rules import _board
 from engine.rules._board import Board
 from engine.rules.geometry import xy
+from engine.rules.rule import NET_RULES
 from engine.search.mcts import Search
 from engine.search.stoppers import NodeLimit
 from engine.threats._solver import THREAT_FOURS
@@ -26,7 +27,6 @@ from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import NEVER, UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
 from tests.tactics.judge import FINAL_NODES, Judge, Unsettled
 
-RULES = (0, 1, 4, 8, 9)
 SIZES = ((15, 15), (15, 15), (15, 15), (20, 20), (10, 10), (12, 9))
 # how many of a kind for each rule; vcf and vct by length, "rule" not in freestyle
 WANTED = {"vcf 3": 5, "vcf 5": 8, "vcf 7": 8, "vcf 9": 6, "vcf 11": 5}
@@ -257,7 +257,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rules", type=int, nargs="*", default=list(RULES))
+    parser.add_argument("--rules", type=int, nargs="*", default=list(NET_RULES))
     parser.add_argument("--games", type=int, default=2_000, help="at most so many for each rule")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()

@@ -43,10 +43,11 @@ def test_planes_say_what_the_board_says(rule):
         for i, shape in enumerate(SHAPES):
             expected[3 + 2 * i] = (board.shapes(own) & shape) != 0
             expected[4 + 2 * i] = (board.shapes(other) & shape) != 0
-        expected[13].flat[board.forbidden_points()] = 1
+        if rule == Rule.RENJU:
+            expected[13].flat[board.forbidden_points(BLACK)] = 1
         expected[16] = own == BLACK
         exact = [
-            rule in (Rule.STANDARD, Rule.STANDARD_CARO) or (rule == Rule.RENJU and colour == BLACK)
+            rule in (Rule.STANDARD, Rule.STANDARD_CARO, Rule.OMOK) or (rule == Rule.RENJU and colour == BLACK)
             for colour in (own, other)
         ]
         expected[17], expected[18] = exact

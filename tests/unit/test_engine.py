@@ -15,6 +15,7 @@ from engine.evaluator.base import PYTHON_COST
 from engine.fallback import result_of
 from engine.rules._board import Board
 from engine.rules.geometry import parse_moves
+from engine.rules.rule import NET_RULES
 from engine.search.result import MoveStats
 from tests.unit.nets import write_net
 
@@ -47,7 +48,7 @@ class Slow:
     feature_version = FEATURE_VERSION
     max_batch = None
     min_side, max_side = 5, 22
-    rules = (0, 1, 4, 8, 9)
+    rules = NET_RULES
     backend = None
     cost = PYTHON_COST
 

@@ -18,6 +18,7 @@ from engine.evaluator.onnx import OnnxEvaluator
 from engine.evaluator.symmetry import SymmetricEvaluator
 from engine.rules._board import Board
 from engine.rules.geometry import symmetries, symmetry_permutation
+from engine.rules.rule import NET_RULES
 from tests.unit.nets import write_net
 
 
@@ -28,7 +29,7 @@ class Counting:
     feature_version = FEATURE_VERSION
     max_batch = None
     min_side, max_side = 5, 22
-    rules = (0, 1, 4, 8, 9)
+    rules = NET_RULES
     backend = None
     cost = PYTHON_COST
 

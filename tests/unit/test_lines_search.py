@@ -7,6 +7,7 @@ from engine.encoding import N_PLANES
 from engine.evaluator._backend import LineNetBackend
 from engine.evaluator._lines import LineNet
 from engine.rules._board import Board
+from engine.rules.rule import NET_RULES
 from engine.search import _tree
 from engine.search._tree import Tree
 from engine.threats._solver import Solver
@@ -28,7 +29,7 @@ def grown_from_python(tree: Tree, net: LineNet, board: Board, simulations: int) 
     return simulations
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", NET_RULES)
 @pytest.mark.parametrize(("width", "height"), [(9, 9), (15, 15), (13, 7)])
 def test_the_kernel_grows_the_same_tree(rule, width, height):
     net = LineNet(random_weights(rule, 16, 2, 8, 8, 16), 1)

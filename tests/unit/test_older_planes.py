@@ -15,6 +15,7 @@ from engine.evaluator.lines import LineEvaluator
 from engine.evaluator.make import load_net
 from engine.evaluator.onnx import OnnxEvaluator
 from engine.rules._board import Board
+from engine.rules.rule import NET_RULES
 from tests.unit.nets import line_weights, widen_net, write_line_net, write_net
 from tests.unit.test_search_tree import put
 
@@ -34,7 +35,7 @@ def old_line_net(path: Path, weights: dict[str, np.ndarray]) -> Path:
 
 def answers(evaluator: Evaluator) -> list[np.ndarray]:
     """Return what it says of positions with and without a win by fours to stop."""
-    boards = [put(Board(15, 15, rule), "6,7 3,3 5,7 11,3 7,7") for rule in (0, 1, 4, 8, 9)]
+    boards = [put(Board(15, 15, rule), "6,7 3,3 5,7 11,3 7,7") for rule in NET_RULES]
     boards += [put(Board(15, 15, 4), "7,7 8,8 6,8"), Board(15, 15, 0)]
     planes, keys = batch_of(boards)
     assert planes[:5, NEW].any(axis=(2, 3)).all() and not planes[5:, NEW].any()

@@ -58,7 +58,8 @@ def test_hash_size_is_never_more_than_the_memory_allowed() -> None:
      ("8", "gomocup", Rule.CARO), ("9", "gomocup", Rule.STANDARD_CARO), ("2", "gomocup", Rule.FREESTYLE),
      ("3", "gomocup", Rule.STANDARD), ("10", "gomocup", Rule.CARO), ("5", "gomocup", Rule.RENJU),
      ("2", "yixin", Rule.RENJU), ("6", "yixin", Rule.FREESTYLE), ("1", "yixin", Rule.STANDARD),
-     ("-1", "gomocup", Rule.FREESTYLE), ("16", "gomocup", Rule.FREESTYLE)],
+     ("-1", "gomocup", Rule.FREESTYLE), ("32", "gomocup", Rule.FREESTYLE),
+     ("16", "gomocup", Rule.OMOK), ("17", "yixin", Rule.OMOK)],
 )
 def test_rule_masks(mask: str, dialect: str, rule: Rule) -> None:
     settings = told(("rule", mask))

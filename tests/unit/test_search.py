@@ -11,6 +11,7 @@ from engine.evaluator.base import PYTHON_COST
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
+from engine.rules.rule import ALL_RULES
 from engine.search.mcts import Search, _rank
 from engine.search.params import SearchParams
 from engine.search.result import MoveStats, Proof, SearchResult
@@ -54,7 +55,7 @@ def searched(board: Board, simulations: int = 200, *, solver: bool = True, evalu
     return search.search(board, evaluator or HashedEvaluator(1), [NodeLimit(simulations)])
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_net_and_kernel_give_the_same_search(rule: int) -> None:
     board = random_position(random.Random(rule + 3), 15, 15, rule, 8)
     one = searched(board, 300, solver=False, evaluator=HashedEvaluator(4))
@@ -172,7 +173,7 @@ def test_only_defences_remain_against_a_straight_four() -> None:
     assert all(c.distance and c.distance % 2 == 0 for c in losers)
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_excluded_moves_really_lose(rule: int) -> None:
     """A move is only called lost if the opponent's win behind it is proven again from there."""
     rng, checked, solver = random.Random(rule), 0, Solver(16)

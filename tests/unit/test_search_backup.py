@@ -10,6 +10,7 @@ import pytest
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import EMPTY, Board
+from engine.rules.rule import ALL_RULES
 from engine.search._tree import LEAF, PROVEN_NONE, SOLVED, Tree, gather, scatter
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
@@ -32,7 +33,7 @@ def play_on(board: Board, rng: random.Random) -> bool:
     return board.winner == EMPTY and board.n_empty > 0 and bool(board.legal_points())
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", ALL_RULES)
 @pytest.mark.parametrize("params", PARAMS, ids=str)
 def test_statistics_add_up_along_games(rule: int, params: dict[str, float]) -> None:
     rng = random.Random(f"{rule} {params}")
@@ -80,7 +81,7 @@ def test_statistics_add_up_where_draws_are_proven() -> None:
 def test_statistics_add_up_in_batches_with_moves_that_are_forced_on_the_root() -> None:
     rng = random.Random(3)
     solver = Solver(12)
-    boards = [random_position(rng, 9, 9, rule, 7) for rule in (0, 1, 4, 8, 9)]
+    boards = [random_position(rng, 9, 9, rule, 7) for rule in ALL_RULES]
     trees = [Tree(SearchParams(**BUSY), 2 * MIB, solver) for _ in boards]
     evaluator = HashedEvaluator(4)
     planes, keys = buffers(boards[0], len(boards))

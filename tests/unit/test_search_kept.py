@@ -8,6 +8,7 @@ import pytest
 
 from engine.evaluator._backend import HashedBackend
 from engine.rules._board import Board
+from engine.rules.rule import NET_RULES
 from engine.search._tree import PROVEN_NONE, Tree
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
@@ -128,7 +129,7 @@ def test_hundred_games_leave_no_memory_behind() -> None:
     rng = random.Random(1)
     used = 0
     for game in range(100 * LONG):
-        board = Board(8, 8, rng.choice((0, 1, 4, 8, 9)))
+        board = Board(8, 8, rng.choice(NET_RULES))
         while board.winner == 2 and board.n_empty:
             tree.set_root(board)
             tree.run(40, HashedBackend(game))

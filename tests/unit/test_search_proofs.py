@@ -9,6 +9,7 @@ import pytest
 
 from engine.evaluator._backend import HashedBackend, UniformBackend
 from engine.rules._board import EMPTY, Board
+from engine.rules.rule import ALL_RULES
 from engine.search._tree import FULL, LEAF, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, SOLVED, Tree
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
@@ -16,7 +17,7 @@ from tests.property.test_tree_equality import random_position
 from tests.unit.test_search_tree import LONG, MIB, buffers, put
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_proofs_agree_with_and_without_the_solver(rule: int) -> None:
     rng = random.Random(rule)
     solver, proven = Solver(14), 0
@@ -83,7 +84,7 @@ def simulate(tree: Tree, board: Board, simulations: int) -> None:
             break
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_threes_in_the_tree_prove_nothing_wrong(rule: int) -> None:
     rng = random.Random(70 + rule)
     params = SearchParams(tree_vct_visits=1, tree_vct_nodes=200)

@@ -13,6 +13,7 @@ from engine.evaluator._backend import HashedBackend
 from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
+from engine.rules.rule import NET_RULES
 from engine.search._tree import (
     IDLE,
     LEAF,
@@ -102,7 +103,7 @@ def test_winning_move_of_one_colour_is_found_for_both() -> None:
         assert tree.distance == 3
 
 
-@pytest.mark.parametrize("rule", [0, 1, 4, 8, 9])
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_moves_are_the_legal_ones_and_priors_sum_to_one(rule: int) -> None:
     rng = random.Random(rule)
     for trial in range(60):
@@ -133,7 +134,7 @@ def test_black_never_considers_a_forbidden_point() -> None:
     for path, *_ in grown(board, 2000).dump():
         replay, colour = board.copy(), 1
         for point in path:
-            assert not (colour == 0 and replay.is_forbidden(point))
+            assert not replay.is_forbidden(point, colour)
             replay.place(point)
             colour = 1 - colour
 
@@ -290,7 +291,7 @@ def test_noise_does_not_pile_up() -> None:
 
 def test_batches_grow_the_same_trees_as_single_simulations() -> None:
     rng = random.Random(5)
-    boards = [random_position(rng, 9, 9, rule, 6 + rule) for rule in (0, 1, 4, 8, 9, 0, 4)]
+    boards = [random_position(rng, 9, 9, rule, 6 + rule) for rule in (*NET_RULES, 0, 4)]
     evaluator = HashedEvaluator(2)
     trees = [Tree(SearchParams(), 4 * MIB) for _ in boards]
     for tree, board in zip(trees, boards, strict=True):

@@ -6,6 +6,7 @@ import numpy as np
 
 from engine.encoding import encode
 from engine.rules._board import EMPTY, Board
+from engine.rules.rule import NET_RULES
 from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 
 
@@ -44,7 +45,7 @@ def random_planes(
     height = height or width
     out = []
     for i in range(count):
-        board = Board(width, height, (0, 1, 4, 8, 9)[i % 5])
+        board = Board(width, height, NET_RULES[i % 5])
         for _ in range(rng.randrange(width * height // 2 if most is None else most + 1)):
             legal = board.legal_points()
             if not legal:

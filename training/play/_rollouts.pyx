@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, TABLES_ALL, TABLES_FOURS, Board, BoardState, board_forbidden, board_place, board_undo,
+    EMPTY, TABLES_ALL, TABLES_FOURS, Board, BoardState, board_forbidden, board_place, board_undo,
 )
 
 cdef struct Node:
@@ -30,7 +30,7 @@ cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
 
 
 cdef bint is_legal(BoardState* b, int point) noexcept nogil:
-    return b.cells[point] == EMPTY and not (b.renju and b.to_move == BLACK and board_forbidden(b, point))
+    return b.cells[point] == EMPTY and not board_forbidden(b, point, b.to_move)
 
 
 cdef int expand(Pool* pool, int index, BoardState* b) noexcept nogil:
@@ -91,7 +91,7 @@ cdef int random_game(BoardState* b, uint64_t* rng) noexcept nogil:
             break
         n -= 1
         order[k], order[n] = order[n], order[k]
-        board_place(b, p, b.to_move, TABLES_ALL if b.renju else TABLES_FOURS)
+        board_place(b, p, b.to_move, TABLES_ALL if b.forbids[0] or b.forbids[1] else TABLES_FOURS)
         played += 1
     winner = b.winner
     for _ in range(played):

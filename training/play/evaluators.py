@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.encoding import FEATURE_VERSION
 from engine.evaluator.base import PYTHON_COST, Evaluator, Keys, Planes, Policy, Wdl
+from engine.rules.rule import NET_RULES
 
 if TYPE_CHECKING:
     from training.net.network import Network
@@ -26,7 +27,7 @@ class HandMadeEvaluator:
     feature_version = FEATURE_VERSION
     max_batch: int | None = None
     min_side, max_side = 5, 22
-    rules: tuple[int, ...] = (0, 1, 4, 8, 9)
+    rules: tuple[int, ...] = NET_RULES
     backend = None
     cost = PYTHON_COST
 
@@ -62,7 +63,7 @@ class TorchEvaluator:
 
     max_batch: int | None = None
     min_side, max_side = 5, 22
-    rules: tuple[int, ...] = (0, 1, 4, 8, 9)
+    rules: tuple[int, ...] = NET_RULES
     feature_version = FEATURE_VERSION
     backend = None
     cost = PYTHON_COST

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five, board_five_points,
+    EMPTY, FORBID_OVERLINE, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five, board_five_points,
     board_forbidden, board_place, board_shapes, board_undo, count32, lowest32, lowest64,
 )
 from engine.search.kernel.expand cimport MoveList, restrict_moves
@@ -59,25 +59,25 @@ cdef inline void list_legal(BoardState* b, MoveList* moves) noexcept nogil:
     """List the legal moves of the side to move, ascending."""
     cdef uint8_t suspect[484]
     cdef uint32_t mask
-    cdef int p, i, n = 0
-    if not (b.renju and b.to_move == BLACK):
+    cdef int p, i, n = 0, own = b.to_move
+    if not b.forbids[own]:
         for p in range(b.points):
             moves.points[n] = <uint16_t>p
             n += b.cells[p] == EMPTY
         moves.n = n
         return
     # Only a fork, a double four or a line with five stones can be forbidden.
-    board_shapes(b, BLACK, suspect)
+    board_shapes(b, own, suspect)
     for p in range(b.points):
         suspect[p] = suspect[p] & (SHAPE_FORK | SHAPE_DOUBLE_FOUR)
     for i in range(b.n_lines):
-        if count32(b.lines[i].stones[BLACK]) >= 5:
+        if b.forbids[own] & FORBID_OVERLINE and count32(b.lines[i].stones[own]) >= 5:
             mask = b.lines[i].empty
             while mask:
                 suspect[b.point_at[i][lowest32(mask)]] = 1
                 mask &= mask - 1
     for p in range(b.points):
-        if b.cells[p] == EMPTY and not (suspect[p] and board_forbidden(b, p)):
+        if b.cells[p] == EMPTY and not (suspect[p] and board_forbidden(b, p, own)):
             moves.points[n] = <uint16_t>p
             n += 1
     moves.n = n
@@ -140,7 +140,7 @@ cdef inline LeafStatus status_by_rules(BoardState* b, MoveList* moves) noexcept 
         return forced_status(moves.points[0]) if moves.n == 1 else open_status()
     n = board_five_points(b, other, fives, 2)
     for i in range(n):
-        if not (b.renju and own == BLACK and board_forbidden(b, fives[i])):
+        if not board_forbidden(b, fives[i], own):
             block = fives[i]
     if block == NO_MOVE:        # the block is forbidden
         list_legal(b, moves)

@@ -133,6 +133,7 @@ cdef inline int try_simulate(TreeState* t, EvalCallback* callback, int root_move
     """Do one simulation and return its status; LEAF if the callback deferred the evaluation."""
     cdef Simulation* sim = &t.simulation
     cdef int where, tables
+    cdef bint restricted = t.board.forbids[0] or t.board.forbids[1]
     cdef float logits[484]
     cdef float wdl[3]
     sim.pending = False
@@ -143,7 +144,7 @@ cdef inline int try_simulate(TreeState* t, EvalCallback* callback, int root_move
     if not reclaim_memory(&t.graph):
         return FULL
     # Placements cost more with open threes, which VCT, planes and forbidden points need.
-    tables = TABLES_ALL if use_vct or callback.planes != NULL or t.board.renju else TABLES_FOURS
+    tables = TABLES_ALL if use_vct or callback.planes != NULL or restricted else TABLES_FOURS
     where = descend(t, root_move, use_vct, tables)
     if where == AT_LEAF:
         resolve_leaf(t, callback, tables)

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint16_t
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, TABLES_ALL, BoardState, Line, board_forbidden, board_place, board_undo,
+    EMPTY, TABLES_ALL, BoardState, Line, board_forbidden, board_place, board_undo,
 )
 from engine.threats.kernel.masks cimport Points, blocks, mark, mark_fives, mark_fours, marked
 from engine.threats.kernel.state cimport SolverState
@@ -15,8 +15,8 @@ cdef inline bint mark_refuters(SolverState* s, BoardState* b, int fours, Points*
 
     The attacker is to move. Any other stone leaves each four of the proof a four with the same
     answers, and gives the defender no four or five at any stage of it: a line of his that such a
-    stone makes dangerous has that point in its four or five mask. Under renju, where the proof rests
-    on black's forbidden points, each stone is tried. Returns False if the call must end.
+    stone makes dangerous has that point in its four or five mask. Where the proof rests on
+    forbidden points, each stone is tried. Returns False if the call must end.
     """
     cdef uint16_t move = 0
     cdef int result = deepen(s, b, fours, s.limit, 0, &move)
@@ -37,19 +37,19 @@ cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, Po
     if fours == 0:
         mark_fives(b, att, marks)
         return True
-    if s.legality and att == BLACK:
+    if b.forbids[att]:
         for d in range(4):
             line = &b.lines[b.line_of[d][move]]
-            threes += (line.open_three[BLACK] >> b.bit_of[d][move]) & 1
-        if threes >= 2:     # a white stone forbids only by making a second three real
-            mark_legality(s, b, move, marks)
+            threes += (line.open_three[att] >> b.bit_of[d][move]) & 1
+        if threes >= 2:     # a stone of the defender forbids only by making a second three real
+            mark_legality(s, b, move, att, marks)
     board_place(b, move, att, s.tables)
     mark_fives(b, att, marks)
     n = blocks(b, att, replies)
     for k in range(n):
         mark(marks, replies[k])
-        if s.legality and dfn == BLACK and board_forbidden(b, replies[k]):
-            mark_legality(s, b, replies[k], marks)
+        if board_forbidden(b, replies[k], dfn):
+            mark_legality(s, b, replies[k], dfn, marks)
             continue
         board_place(b, replies[k], dfn, s.tables)
         fine = mark_refuters(s, b, fours - 1, marks)
@@ -60,14 +60,14 @@ cdef inline bint mark_win(SolverState* s, BoardState* b, int move, int fours, Po
     return fine
 
 
-cdef inline void mark_legality(SolverState* s, BoardState* b, int point, Points* marks) noexcept nogil:
-    """Mark where a stone of the defender turns the legality of black's move at `point` for the better."""
+cdef inline void mark_legality(SolverState* s, BoardState* b, int point, int colour, Points* marks) noexcept nogil:
+    """Mark where a stone of the defender changes whether `point` is forbidden to a colour."""
     cdef int p, dfn = 1 - s.attacker
-    cdef bint forbidden = board_forbidden(b, point)
+    cdef bint forbidden = board_forbidden(b, point, colour)
     for p in range(b.points):
         if b.cells[p] != EMPTY or marked(marks, p) or p == point:
             continue
         board_place(b, p, dfn, TABLES_ALL)
-        if board_forbidden(b, point) != forbidden:
+        if board_forbidden(b, point, colour) != forbidden:
             mark(marks, p)
         board_undo(b)

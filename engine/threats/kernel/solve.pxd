@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, malloc
 from libc.string cimport memset
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, MAX_POINTS, MAX_SIDE, TABLES_ALL, BoardState, board_any_five, board_forbidden, board_place,
+    EMPTY, MAX_POINTS, MAX_SIDE, TABLES_ALL, BoardState, board_any_five, board_forbidden, board_place,
     board_set_to_move, board_undo, stone_key, turn_key,
 )
 from engine.threats.kernel.masks cimport Points, any_line, clear, list_marked, mark, mark_fives, marked
@@ -146,7 +146,7 @@ cdef inline int defend(
     n_marked = list_marked(&marks, tried)
     for k in range(n_marked):
         p = tried[k]
-        if b.cells[p] == EMPTY and not (s.legality and dfn == BLACK and board_forbidden(b, p)):
+        if b.cells[p] == EMPTY and not board_forbidden(b, p, dfn):
             tried[n_tried] = <uint16_t>p
             n_tried += 1
     for k in range(n_tried):
@@ -200,7 +200,7 @@ cdef inline int longest_answer(SolverState* s, BoardState* b, bint threes, int64
         return best
     mark_fives(b, s.attacker, &fives)
     for p in range(b.points):
-        if b.cells[p] != EMPTY or marked(&tried, p) or (s.legality and dfn == BLACK and board_forbidden(b, p)):
+        if b.cells[p] != EMPTY or marked(&tried, p) or board_forbidden(b, p, dfn):
             continue
         if marked(&fives, p):
             return p

@@ -81,7 +81,6 @@ cdef struct SolverState:
     void* owner
     volatile int stop_flag      # set from any thread: end every call as unknown, until it is zero again
     int attacker
-    bint legality               # renju: black's forbidden points matter
     bint shortest               # look for the shortest VCF, however long that takes; False for the tree
     int tables                  # what placements keep up to date
 
@@ -92,8 +91,7 @@ cdef inline void begin(SolverState* s, BoardState* b, int attacker, int64_t node
     s.nodes = 0
     s.limit = node_budget
     s.next_poll = 0 if s.poll != NULL else NO_POLL
-    s.legality = b.renju
-    s.tables = TABLES_ALL if b.renju else TABLES_FOURS
+    s.tables = TABLES_ALL if b.forbids[0] or b.forbids[1] else TABLES_FOURS
     if s.stamp > 0xF0000000U:
         s.stamp = 0
         memset(s.seen, 0, MAX_POINTS * sizeof(uint32_t))

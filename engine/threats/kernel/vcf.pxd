@@ -7,7 +7,7 @@ largest number of fours that failed and the smallest that won.
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from engine.rules._board cimport (
-    BLACK, LINE_WORDS, BoardState, board_any_five, board_forbidden, board_place, board_undo, lowest32, lowest64,
+    LINE_WORDS, BoardState, board_any_five, board_forbidden, board_place, board_undo, lowest32, lowest64,
 )
 from engine.threats.kernel.masks cimport any_line, blocks, completions
 from engine.threats.kernel.state cimport (
@@ -55,7 +55,7 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
             if e.failed >= limit:
                 return EXHAUSTED if e.failed == NEVER else CUT
     # collect the fours; those with several completions come first, and win at once under most rules
-    tactical = not b.caro and not (b.renju and att == BLACK)
+    tactical = not b.caro and not b.forbids[att]
     if threatened > 0:
         for k in range(threatened):
             point = forced[k]
@@ -100,14 +100,14 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
                     stack[k] = stack[w]
                     stack[w] = point
                     w += 1
-            if limit == 1 and not (b.renju and att != BLACK):
+            if limit == 1 and not b.forbids[dfn]:
                 cut = w < n     # a four with one completion needs a second four
                 n = w
-    if limit == 1 and tactical and not b.renju:
+    if limit == 1 and tactical and not b.forbids[dfn]:
         return CUT if n else EXHAUSTED
     for k in range(n):
         point = stack[k]
-        if s.legality and att == BLACK and board_forbidden(b, point):
+        if b.forbids[att] and board_forbidden(b, point, att):
             continue
         if spent(s):
             return ABORTED
@@ -116,7 +116,7 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
         answers = blocks(b, att, replies)
         worst = 0
         for r in range(answers):
-            if s.legality and dfn == BLACK and board_forbidden(b, replies[r]):
+            if b.forbids[dfn] and board_forbidden(b, replies[r], dfn):
                 continue
             if limit == 1:
                 worst = CUT
@@ -177,11 +177,11 @@ cdef inline int deepen(
 
 cdef inline int answers(SolverState* s, BoardState* b, uint16_t* out) noexcept nogil:
     """`blocks` of the attacker's fives that are legal for the defender, to move."""
-    cdef int n = blocks(b, s.attacker, out), k, kept = 0
-    if not s.legality or s.attacker == BLACK or n < 0:
+    cdef int n = blocks(b, s.attacker, out), k, kept = 0, dfn = 1 - s.attacker
+    if not b.forbids[dfn] or n < 0:
         return n
     for k in range(n):
-        if not board_forbidden(b, out[k]):
+        if not board_forbidden(b, out[k], dfn):
             out[kept] = out[k]
             kept += 1
     return kept

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from engine.rules._board cimport (
-    BLACK, EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, WHITE, BoardState, board_any_five, board_forbidden, board_place,
+    EMPTY, LINE_WORDS, MAX_POINTS, TABLES_ALL, BoardState, board_any_five, board_forbidden, board_place,
     board_set_to_move, board_undo, lowest32, lowest64,
 )
 from engine.threats.kernel.masks cimport (
@@ -44,7 +44,7 @@ cdef inline int threat(SolverState* s, BoardState* b, Points* marks) noexcept no
     Marks the points where a stone of the defender may spoil it, and no others. Returns EXHAUSTED or CUT
     without such a VCF of at most THREAT_FOURS fours, else ABORTED. Nobody has a five point.
     """
-    cdef int att = s.attacker, k, n, winning = 0, result = EXHAUSTED
+    cdef int att = s.attacker, dfn = 1 - att, k, n, winning = 0, result = EXHAUSTED
     cdef uint16_t points[484]
     cdef uint16_t replies[2]
     cdef Points one
@@ -56,9 +56,9 @@ cdef inline int threat(SolverState* s, BoardState* b, Points* marks) noexcept no
     n = list_marked(&one, points)
     # wins by one four: a defence has to spoil them all
     for k in range(n):
-        if not b.caro and not (b.renju and att == WHITE) and completions(b, points[k], att) < 2:
+        if not b.caro and not b.forbids[dfn] and completions(b, points[k], att) < 2:
             continue
-        if s.legality and att == BLACK and board_forbidden(b, points[k]):
+        if b.forbids[att] and board_forbidden(b, points[k], att):
             continue
         if spent(s):
             winning = -1
@@ -130,7 +130,7 @@ cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, Proo
                         n += 1
     k = 0
     for i in range(n):
-        if not (s.legality and att == BLACK and board_forbidden(b, children[i].point)):
+        if not (b.forbids[att] and board_forbidden(b, children[i].point, att)):
             children[k].point = children[i].point
             k += 1
     if k == 0:
@@ -140,7 +140,7 @@ cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, Proo
 
 cdef inline int open_defence(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
     """List the defender's moves that may refute; `out.distance` is that of all others. Else as `open_attack`."""
-    cdef int n, k, kept = 0, result
+    cdef int n, k, kept = 0, result, dfn = 1 - s.attacker
     cdef uint16_t replies[2]
     cdef uint16_t points[484]
     cdef Points marks
@@ -161,7 +161,7 @@ cdef inline int open_defence(SolverState* s, BoardState* b, Child* children, Pro
         n = list_marked(&marks, points)
         for k in range(n):
             if b.cells[points[k]] == EMPTY:
-                if not (s.legality and s.attacker == WHITE and board_forbidden(b, points[k])):
+                if not (b.forbids[dfn] and board_forbidden(b, points[k], dfn)):
                     children[kept].point = points[k]
                     kept += 1
     if kept == 0:

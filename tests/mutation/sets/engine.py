@@ -54,7 +54,7 @@ MUTATIONS = (
     Mutation(
         "fallback: a forced block may be forbidden",
         "engine/fallback.py",
-        "        if not (own == 0 and board.is_forbidden(block)):\n",
+        "        if not board.is_forbidden(block, own):\n",
         "        if True:\n",
         ENGINE,
     ),
