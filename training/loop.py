@@ -26,6 +26,7 @@ from training.crew.cores import learner_threads, worker_count
 from training.crew.players import Here, Players, Terms, Venue
 from training.data.imports import count_games
 from training.data.journal import recover_journals
+from training.data.replay_buffer import ReplayBuffer
 from training.export.card import Origin
 from training.export.export import ExportError
 from training.files.atomic import write_atomically
@@ -88,7 +89,9 @@ class Run:
         learner_config = dataclasses.replace(config.learner, threads=threads)
         self.state = resume_state(run_dir)
         self.standings = gate.read_standings(run_dir / "standings.json")
-        self.learner = Learner(learner_config, run_dir, self.device, self._say)
+        records_dir, device = run_dir / "records", choose_device(config.device)
+        self.buffer = ReplayBuffer(records_dir, learner_config, self._say, device)
+        self.learner = Learner(learner_config, run_dir, self.device, self._say, self.buffer)
         if self.learner.load():
             self._say(
                 f"continuing at cycle {self.state.cycle}, after {self.state.games:,} games, "
@@ -134,7 +137,7 @@ class Run:
         own, _ = count_games(self.run_dir / "records")
         if own.games > self.state.games:  # a kill came before they were counted
             self.state.games, self.state.positions = own.games, max(self.state.positions, own.positions)
-        self.learner.refresh()
+        self.buffer.refresh()
         try:
             if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
                 self._pretrain()
@@ -169,7 +172,7 @@ class Run:
         """Learn from the records that were there before the first game, then export (to calibrate int8 nets
         records are needed in any case)."""
         learner, samples = self.learner, self.config.pretrain_samples
-        if not learner.window.seen:
+        if not self.buffer.seen:
             raise ValueError(NO_RECORDS)
         self._stage = "pretraining"
         while learner.samples < samples and not self._stopped():
@@ -193,11 +196,9 @@ class Run:
 
     def progress(self) -> float:
         """Return the share of the run that is done, 0 to 1; 0 for a run without an end."""
-        if self.config.total_positions:
-            return min(1.0, self.state.positions / self.config.total_positions)
-        if not self.config.minutes:
-            return 0.0
-        return min(1.0, self.elapsed_s() / (60 * self.config.minutes))
+        if total := self.config.total_positions:
+            return min(1.0, self.state.positions / total)
+        return min(1.0, self.elapsed_s() / (60 * self.config.minutes)) if self.config.minutes else 0.0
 
     def _over(self) -> bool:
         return self._orders.over(self.state, self.elapsed_s()) or self._stopped()
@@ -215,9 +216,9 @@ class Run:
         rates = counters.rates(seconds) | crew.figures()
         self._mean_rate = rates["positions_per_s"]
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
-        self.learner.refresh(state.cycle)
+        self.buffer.refresh(state.cycle)
         new = not self.learner.batches and not self.state.pretrained
-        if new and not self.state.measured and self.learner.window.seen:
+        if new and not self.state.measured and self.buffer.seen:
             self._measure_untrained(crew)
         self._learn(crew)
         self._save()
@@ -233,10 +234,9 @@ class Run:
 
     def _learn(self, crew: Players) -> None:
         learner = self.learner
-        if self.learner.window.seen < self.config.learner.window_min:
+        if self.buffer.seen < self.config.learner.window_min:
             return
-        self._stage = "learning"
-        # A backlog (from the time before the window was large enough) is worked off over several cycles.
+        self._stage = "learning"  # a backlog from before the window was large enough takes several cycles
         usual = self.config.learner.reuse * self.config.cycle_positions / self.config.learner.batch
         budget, started_s = min(learner.allowance(), int(1.5 * usual) + 1), time.monotonic()
         total: dict[str, float] = {}
@@ -267,10 +267,10 @@ class Run:
         name = f"c{cycle:06d}"
         origin = Origin(
             training_steps=self.learner.batches,
-            games=self.learner.window.games_seen,
-            positions=self.learner.window.seen,
+            games=self.buffer.games_seen,
+            positions=self.buffer.seen,
             description=f"Cycle {cycle} of the run {shown_name(self.run_dir)}",
-            data=f"{self.learner.window.games_seen:,} games of self-play, {self.state.games:,} in this run.",
+            data=f"{self.buffer.games_seen:,} games of self-play, {self.state.games:,} in this run.",
             sizes=self.config.side_range(),
             rules=tuple(rule for rule, _ in self.config.mix().rules),
         )

@@ -143,8 +143,8 @@ def _label(args: argparse.Namespace) -> None:
     import torch
 
     from training.learn.averaged import load_averaged
+    from training.learn.encoded_dataset import EncodedDataset, begin_labels, write_labels
     from training.learn.losses import log_policy, playable
-    from training.learn.resident import Resident, begin_labels, write_labels
     from training.learn.teacher import Teacher, find_teacher
     from training.net.network import Heads, choose_device
     from training.settings.schema import LearnerConfig
@@ -152,7 +152,7 @@ def _label(args: argparse.Namespace) -> None:
     device, source = choose_device(args.device), find_teacher(args.teacher, _say)
     teacher = Teacher(source, *load_averaged(source), device)
     started_s = time.monotonic()
-    positions = Resident([args.positions], LearnerConfig(fast_weight=1), device, labels=False)
+    positions = EncodedDataset([args.positions], LearnerConfig(fast_weight=1), device, labels=False)
     done = begin_labels(args.positions, source)
     for size in positions.sizes:
         if size in done:
@@ -184,9 +184,11 @@ def _keep(args: argparse.Namespace) -> None:
 def _learn(args: argparse.Namespace) -> None:
     import torch
 
+    from training.learn.encoded_dataset import EncodedDataset
     from training.learn.learner import Learner
     from training.learn.teacher import find_teacher
     from training.learn.together import Group, companions
+    from training.net.network import choose_device
     from training.run.log import RunLog
     from training.run.stopping import stop_wish
 
@@ -199,7 +201,8 @@ def _learn(args: argparse.Namespace) -> None:
     args.run_dir.mkdir(parents=True, exist_ok=True)
     lock = DirectoryLock(args.run_dir / "lock")
     torch.backends.cudnn.benchmark = True  # the same few shapes again and again
-    learner = Learner(config.learner, args.run_dir, args.device, _say, args.positions)
+    dataset = EncodedDataset(args.positions, config.learner, choose_device(args.device), report=_say)
+    learner = Learner(config.learner, args.run_dir, args.device, _say, dataset)
     if there := learner.load():
         _say(f"continuing at batch {learner.batches}")
     elif args.weights:
@@ -230,21 +233,20 @@ def _learn(args: argparse.Namespace) -> None:
     if not args.no_export:
         name = shown_name(args.run_dir)
         exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))
-        _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.window)} positions")
+        _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.dataset)} positions")
     del lock
 
 
 def _origin(learner: Learner, name: str) -> Origin:
     from training.export.card import Origin
 
-    sides = [side for width, height, *_ in learner.window.state()["sizes"] for side in (width, height)]  # type: ignore[attr-defined]
     return Origin(
         training_steps=learner.batches,
-        games=learner.window.games_seen,
-        positions=learner.window.seen,
+        games=learner.dataset.games_seen,
+        positions=learner.dataset.seen,
         description=f"The run {name}, from encoded positions",
-        data=f"{learner.window.seen:,} encoded positions of {learner.window.games_seen:,} games.",
-        sizes=(min(sides), max(sides)),
+        data=f"{learner.dataset.seen:,} encoded positions of {learner.dataset.games_seen:,} games.",
+        sizes=learner.dataset.sides(),
     )
 
 

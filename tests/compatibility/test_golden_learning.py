@@ -11,10 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.unit.training_games import random_game
 from training.data.encoded import encode
+from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
+from training.learn.encoded_dataset import EncodedDataset
 from training.learn.learner import Learner
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
@@ -47,8 +50,11 @@ def losses(name: str, folder: Path) -> list[float]:
     positions = [folder / "set"] if offline else []
     if offline and not positions[0].exists():
         encode([records], positions[0], 1, lambda line: None)
-    learner = Learner(config, folder, "cpu", print, positions)
-    learner.refresh()
+    cpu = torch.device("cpu")
+    buffer = ReplayBuffer(records, config)
+    buffer.refresh()
+    dataset = EncodedDataset(positions, config, cpu) if positions else buffer
+    learner = Learner(config, folder, "cpu", print, dataset)
     found = []
     for done in range(0, BATCHES, EVERY):
         learner.progress = done / BATCHES

@@ -29,10 +29,10 @@ def run(tmp_path):
     """A run of a few batches with many shards."""
     folder = tmp_path / "run"
     learner = learner_at(folder, CONFIG)
-    games = next(iter(learner.window._sizes.values())).chunks[0].games
+    games = next(iter(learner.dataset._sizes.values())).chunks[0].games
     for i in range(30):
         write_shard(learner.records_dir / f"{i + 1:06d}-00.shard", games)
-    learner.refresh()
+    learner.dataset.refresh()
     learner.step(3)
     learner.save()
     store_config(folder / "config.json", "smoke", RunConfig())

@@ -29,7 +29,7 @@ def learner_at(run_dir, config: LearnerConfig = CONFIG, games: int = 8) -> Learn
     learner = Learner(config, run_dir, "cpu")
     if games and not list(learner.records_dir.iterdir()):
         write_shard(learner.records_dir / "a.shard", [random_game(i, (9, 7)[i % 2]) for i in range(games)])
-    learner.refresh()
+    learner.dataset.refresh()
     return learner
 
 
@@ -52,7 +52,7 @@ def test_overfits_a_tiny_set(tmp_path, bf16):
         builder.add(Flag.FULL, (0.5, 0, 0.5), [point], [1.0])
         builder.play(point)
     write_shard(learner.records_dir / "a.shard", [builder.finish(1, End.LENGTH)])
-    learner.refresh()
+    learner.dataset.refresh()
     first = learner.step(5)
     learner.step(150)
     last = learner.step(10)
@@ -61,7 +61,7 @@ def test_overfits_a_tiny_set(tmp_path, bf16):
     assert last["value"] < 0.05
     assert last["explained_variance"] > 0.95
     assert last["top1"] > 0.95
-    averaged = learner.averaged(torch.from_numpy(learner.window.draw(np.random.default_rng(1), 1).planes))
+    averaged = learner.averaged(torch.from_numpy(learner.dataset.draw(np.random.default_rng(1), 1).planes))
     assert torch.softmax(averaged.wdl, 1).max() > 0.9
 
 
@@ -72,7 +72,8 @@ def test_every_tensor_of_a_batch_is_on_the_device_of_the_net(tmp_path):
     learner.model.to("meta")
     learner.averaged.to("meta")
     learner.optimizer = torch.optim.AdamW(learner.model.parameters())
-    metrics = learner._batch(learner.window.draw(np.random.default_rng(1), 16))
+    learner.dataset._device = learner.device
+    metrics = learner._batch(next(learner.dataset.batches(np.random.default_rng(1), 16, 1)))
     assert {value.device.type for value in metrics.values()} == {"meta"}
     assert all(p.device.type == "meta" and p.grad is not None for p in learner.model.parameters())
 
@@ -89,7 +90,7 @@ def test_resuming_is_the_same_as_never_stopping(tmp_path, optimizer):
     broken.save()
     resumed = Learner(config, tmp_path / "two", "cpu")
     assert resumed.load()
-    assert resumed.refresh() == 0
+    assert resumed.dataset.refresh() == 0
     assert (resumed.batches, resumed.samples) == (6, 96)
     after = resumed.step(7)
     assert same_weights(straight.model, resumed.model)
@@ -97,7 +98,7 @@ def test_resuming_is_the_same_as_never_stopping(tmp_path, optimizer):
     straight_rate, resumed_rate = straight.learning_rate(), resumed.learning_rate()
     assert straight_rate == resumed_rate
     assert after["batches"] == 13
-    assert resumed.window.games_seen == straight.window.games_seen
+    assert resumed.dataset.games_seen == straight.dataset.games_seen
 
 
 def test_resuming_keeps_a_window_that_has_moved_on(tmp_path):
@@ -105,21 +106,21 @@ def test_resuming_keeps_a_window_that_has_moved_on(tmp_path):
     learner = learner_at(tmp_path, config)
     for n in range(6):
         write_shard(learner.records_dir / f"b{n}.shard", [random_game(50 + n, 9)])
-        learner.refresh()
+        learner.dataset.refresh()
     learner.save()
     resumed = Learner(config, tmp_path, "cpu")
     resumed.load()
-    assert resumed.window.state() == learner.window.state()
-    assert resumed.refresh() == 0
-    assert len(resumed.window) == len(learner.window) < learner.window.seen
-    a, b = (x.window.draw(np.random.default_rng(2), 8) for x in (learner, resumed))
+    assert resumed.dataset.state() == learner.dataset.state()
+    assert resumed.dataset.refresh() == 0
+    assert len(resumed.dataset) == len(learner.dataset) < learner.dataset.seen
+    a, b = (x.dataset.draw(np.random.default_rng(2), 8) for x in (learner, resumed))
     np.testing.assert_array_equal(a.planes, b.planes)
 
 
 def test_reuse_of_positions_is_bounded(tmp_path):
     learner = learner_at(tmp_path, replace(CONFIG, reuse=2.0))
     allowed = learner.allowance()
-    assert allowed == int(2.0 * learner.window.seen / 16)
+    assert allowed == int(2.0 * learner.dataset.seen / 16)
     learner.step(3)
     assert learner.allowance() == allowed - 3
     learner.settle()

@@ -15,7 +15,7 @@ from tests.unit.training_games import random_game
 from training.data.encoded import read_part, read_sizes
 from training.data.records import Flag
 from training.data.shards import write_shard
-from training.learn.resident import Resident
+from training.learn.encoded_dataset import EncodedDataset
 from training.offline import main
 from training.play.evaluators import TACTICAL, load_evaluator
 from training.play.leaves import leaves
@@ -95,8 +95,8 @@ def test_encoded_leaves_wait_for_a_teacher(games, net, tmp_path, capsys):
     part = read_part(tmp_path / "set", (9, 9), count)
     bare = ~part.root.any(axis=1)
     assert bare.sum() == count - total and not part.policy[bare].any() and not part.reply[bare].any()
-    own = Resident([tmp_path / "set"], LearnerConfig(fast_weight=0.5), torch.device("cpu"))
-    for drawn in own.draws(np.random.default_rng(1), 64, 10):
+    own = EncodedDataset([tmp_path / "set"], LearnerConfig(fast_weight=0.5), torch.device("cpu"))
+    for drawn in own.batches(np.random.default_rng(1), 64, 10):
         assert (drawn.root_wdl.sum(1) == 1).all()
     for arguments, says in (
         (["--leaves", "17"], "--leaves is 0 to 16"),
@@ -116,10 +116,10 @@ def test_a_set_of_leaves_alone_can_be_judged_and_not_learned_from(games, net, tm
     root = tmp_path / "set" / "9x9.root.npy"
     np.save(root, np.zeros_like(np.load(root)))
     config, cpu = LearnerConfig(fast_weight=0.5), torch.device("cpu")
-    judged = Resident([tmp_path / "set"], config, cpu, labels=False)
+    judged = EncodedDataset([tmp_path / "set"], config, cpu, labels=False)
     assert len(torch.cat(list(judged.positions((9, 9), 64)))) == len(judged)
     with pytest.raises(ValueError, match="no position has a weight"):
-        Resident([tmp_path / "set"], config, cpu)
+        EncodedDataset([tmp_path / "set"], config, cpu)
 
 
 def test_an_evaluator_that_the_kernel_cannot_ask_is_refused(games):

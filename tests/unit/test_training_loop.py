@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.training_games import random_game
 from training.crew import players
+from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
-from training.data.window import Window
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
 from training.learn.learner import DivergedError
 from training.loop import Run
@@ -195,8 +195,8 @@ def test_nothing_is_ordered_beyond_the_end_and_what_was_ordered_is_played(tmp_pa
 def test_a_batch_is_drawn_from_no_later_cycle_than_the_run_is_in(tmp_path):
     for cycle in (1, 2):
         write_shard(tmp_path / f"{cycle:06d}-00.shard", [random_game(cycle, 7)])
-    window = Window(config().learner)
-    window.refresh(tmp_path, 1)
+    window = ReplayBuffer(tmp_path, config().learner)
+    window.refresh(1)
     assert window.games_seen == 1
-    window.refresh(tmp_path, 2)
+    window.refresh(2)
     assert window.games_seen == 2

@@ -17,13 +17,13 @@ from tests.unit.training_games import random_game, random_planes
 from training.data.beside import beside
 from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.records import Flag
+from training.data.replay_buffer import Chunk, assemble
 from training.data.shards import write_shard
-from training.data.window import Chunk, assemble
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
+from training.learn.encoded_dataset import EncodedDataset, write_labels
 from training.learn.learner import Learner
 from training.learn.losses import Targets, compute
-from training.learn.resident import Resident, write_labels
 from training.learn.teacher import Teacher
 from training.net.line_stem import LineStem
 from training.net.network import Heads, whole
@@ -39,6 +39,11 @@ SMALL = [
     *("--set", "learner.net.blocks=1", "--set", "learner.net.channels=16", "--set", "learner.batch=8"),
     *("--set", "learner.net.policy_channels=16", "--device", "cpu"),
 ]
+
+
+def learner_of(folder: Path, config: LearnerConfig, run_dir: Path) -> Learner:
+    return Learner(config, run_dir, "cpu", dataset=EncodedDataset([folder], config, torch.device("cpu")))
+
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +81,7 @@ def test_encoded_positions_are_those_of_the_window(games, folder):
 
 
 def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
-    resident = Resident([folder], CONFIG, torch.device("cpu"))
+    resident = EncodedDataset([folder], CONFIG, torch.device("cpu"))
     group = next(g for g in resident._sizes if g.size == (9, 9))
     chunk = Chunk([g for g in games if g.width == 9])
     for symmetry in range(8):
@@ -94,11 +99,11 @@ def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
 
 
 def test_weights_decide_what_is_drawn(folder):
-    only_policies = Resident([folder], replace(CONFIG, fast_weight=0.0), torch.device("cpu"))
-    both = Resident([folder], replace(CONFIG, fast_weight=5.0), torch.device("cpu"))
+    only_policies = EncodedDataset([folder], replace(CONFIG, fast_weight=0.0), torch.device("cpu"))
+    both = EncodedDataset([folder], replace(CONFIG, fast_weight=5.0), torch.device("cpu"))
     shares = []
     for resident in (only_policies, both):
-        drawn = list(resident.draws(np.random.default_rng(1), 64, 20))
+        drawn = list(resident.batches(np.random.default_rng(1), 64, 20))
         assert {d.planes.shape[2] for d in drawn} == {7, 9}
         shares.append(torch.cat([d.policy.any(1) for d in drawn]).float().mean().item())
     assert shares[0] == 1.0 and 0.2 < shares[1] < 0.6
@@ -106,14 +111,14 @@ def test_weights_decide_what_is_drawn(folder):
 
 def test_a_learner_learns_from_them_and_goes_on(folder, tmp_path):
     config = replace(CONFIG, lr=0.02)
-    once = Learner(config, tmp_path / "once", "cpu", positions=[folder])
+    once = learner_of(folder, config, tmp_path / "once")
     first = once.step(20)["policy"]
     last = once.step(100)["policy"]
     assert once.step(20)["policy"] < last < first
-    twice = Learner(config, tmp_path / "twice", "cpu", positions=[folder])
+    twice = learner_of(folder, config, tmp_path / "twice")
     twice.step(20)
     twice.save()
-    again = Learner(config, tmp_path / "twice", "cpu", positions=[folder])
+    again = learner_of(folder, config, tmp_path / "twice")
     assert again.load() and again.batches == 20
     again.step(120)
     for name, value in once.model.state_dict().items():
@@ -121,7 +126,7 @@ def test_a_learner_learns_from_them_and_goes_on(folder, tmp_path):
 
 
 def test_labels_come_back_turned_like_the_position(folder):
-    plain = Resident([folder], CONFIG, torch.device("cpu"))
+    plain = EncodedDataset([folder], CONFIG, torch.device("cpu"))
     assert not plain.taught
     generator = torch.Generator().manual_seed(1)
     said: dict = {}
@@ -132,24 +137,24 @@ def test_labels_come_back_turned_like_the_position(folder):
         said.setdefault(size, []).append(Heads(logs, logs / 2, logs / 4, torch.log_softmax(noise, 1)))
     for size, heads in said.items():
         write_labels(folder, size, heads)
-    labelled = Resident([folder], CONFIG, torch.device("cpu"))
+    labelled = EncodedDataset([folder], CONFIG, torch.device("cpu"))
     assert labelled.taught
-    for drawn in labelled.draws(np.random.default_rng(2), 64, 6):
+    for drawn in labelled.batches(np.random.default_rng(2), 64, 6):
         stones = drawn.planes[:, 1].flatten(1) > 0
         assert torch.equal(drawn.taught.policy, torch.where(stones, -1.0, -255 / 16))
         assert torch.equal(drawn.taught.soft, torch.where(stones, -0.5, -255 / 16))
         assert torch.equal(drawn.taught.reply, torch.where(stones, -0.25, -10.0))
         np.testing.assert_allclose(drawn.taught.wdl.exp().sum(1), 1, atol=2e-3)
-    assert not Resident([folder], CONFIG, torch.device("cpu"), labels=False).taught
+    assert not EncodedDataset([folder], CONFIG, torch.device("cpu"), labels=False).taught
 
 
 def test_positions_of_several_folders(folder, games, tmp_path):
     (tmp_path / "more").mkdir()
     write_shard(tmp_path / "more" / "a.shard", games[:2])
     encode([tmp_path / "more"], tmp_path / "set2", 1)
-    both = Resident([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
+    both = EncodedDataset([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
     assert len(both) == sum(g.positions for g in [*games, *games[:2]]) and both.games_seen == 14
-    second = Resident([tmp_path / "set2"], CONFIG, torch.device("cpu"))
+    second = EncodedDataset([tmp_path / "set2"], CONFIG, torch.device("cpu"))
     planes = {size: next(second.positions(size, 10**6)) for size in second.sizes}
     for size in both.sizes:
         found = next(both.positions(size, 10**6))
@@ -159,19 +164,19 @@ def test_positions_of_several_folders(folder, games, tmp_path):
     for size, part in zip(planes, heads, strict=True):
         write_labels(tmp_path / "set2", size, [part])
     with pytest.raises(ValueError, match="no labels"):
-        Resident([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
+        EncodedDataset([folder, tmp_path / "set2"], CONFIG, torch.device("cpu"))
 
 
 def test_a_kept_teacher_says_nearly_the_same_in_half_the_bytes(folder, tmp_path, capsys):
     config = replace(CONFIG, net=replace(NET, channels=48))
-    learner = Learner(config, tmp_path / "t", "cpu", positions=[folder])
+    learner = learner_of(folder, config, tmp_path / "t")
     learner.step(4)
     learner.save()
     assert main(["keep", "--teacher", str(tmp_path / "t"), "--out", str(tmp_path / "kept")]) == 0
     path = checkpoint.newest_good(tmp_path / "kept", print)[0]
     assert path.stat().st_size < learner.save().stat().st_size / 5  # neither other weights nor the optimizer
     net, state = load_averaged(path)
-    planes = next(learner.window.draws(np.random.default_rng(1), 16, 1)).planes
+    planes = next(learner.dataset.batches(np.random.default_rng(1), 16, 1)).planes
     learner.averaged.eval()
     with torch.no_grad():
         for mine, kept in zip(learner.averaged(planes), net(planes), strict=True):
@@ -236,7 +241,7 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
 
 def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):
     for seed in (1, 2):
-        learner = Learner(replace(CONFIG, seed=seed), tmp_path / f"t{seed}", "cpu", positions=[folder])
+        learner = learner_of(folder, replace(CONFIG, seed=seed), tmp_path / f"t{seed}")
         learner.step(1)
         learner.save()
     label = ["label", "--positions", str(folder), "--device", "cpu", "--teacher"]
@@ -294,15 +299,15 @@ def test_only_a_teacher_says_what_positions_beside_the_games_are_worth(folder, t
     assert main([*encode_more, "1", "--positions", str(tmp_path / "more")]) == 0
     sizes, all_sizes = read_sizes(folder)[1], read_sizes(tmp_path / "more")[1]
     assert all(all_sizes[size] > sizes[size] for size in sizes)
-    bare = Resident([tmp_path / "more"], CONFIG, torch.device("cpu"))
-    for drawn in bare.draws(np.random.default_rng(1), 64, 20):
+    bare = EncodedDataset([tmp_path / "more"], CONFIG, torch.device("cpu"))
+    for drawn in bare.batches(np.random.default_rng(1), 64, 20):
         assert (drawn.root_wdl.sum(1) == 1).all() and (drawn.z.sum(1) == 1).all()
     learn = ["learn", "--positions", str(tmp_path / "more"), *SMALL, "--minutes", "0.02"]
     assert main([*learn, "--run-dir", str(tmp_path / "t"), "--no-export"]) == 0
     label = ["label", "--positions", str(tmp_path / "more"), "--teacher", str(tmp_path / "t")]
     assert main([*label, "--device", "cpu"]) == 0
-    taught = Resident([tmp_path / "more"], CONFIG, torch.device("cpu"))
-    drawn = next(taught.draws(np.random.default_rng(1), 256, 1))
+    taught = EncodedDataset([tmp_path / "more"], CONFIG, torch.device("cpu"))
+    drawn = next(taught.batches(np.random.default_rng(1), 256, 1))
     alone = drawn.root_wdl.sum(1) == 0
     assert 0.2 < alone.float().mean() < 0.8 and (drawn.z.sum(1) == (~alone).float()).all()
     assert not drawn.policy[alone].any()

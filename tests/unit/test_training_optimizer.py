@@ -93,7 +93,7 @@ def test_a_run_that_changes_its_optimizer_goes_on_and_says_so(tmp_path, first, t
     assert again.load() and again.batches == 2
     assert len(said) == 1 and "another optimizer" in said[0] and then in said[0]
     assert same_weights(learner.model, again.model)
-    again.refresh()
+    again.dataset.refresh()
     again.step(2)
     again.save()
     assert kind_of(again.optimizer.state_dict()) == then

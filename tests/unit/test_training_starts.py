@@ -13,8 +13,8 @@ import pytest
 from engine.pipes import CLOSED_PIPE_STATUS
 from tests.unit.training_games import random_game
 from training import bundle, selfplay
+from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
-from training.data.window import Window
 from training.files import console
 from training.files.naming import shown_name
 from training.loop import Run
@@ -117,9 +117,9 @@ def test_lines_about_a_run_that_came_in_a_bundle_have_a_meaning(run_dir, tmp_pat
     said = capsys.readouterr().out
     assert "1 cycles, 3 games and 50.0 minutes" in said and "positions in 1 shards" in said
     lines: list[str] = []
-    window = Window(LearnerConfig(), lines.append)
+    window = ReplayBuffer(tmp_path / "more" / "records", LearnerConfig(), lines.append)
     sizes = [[7, 7, 100, ["000001-00.shard", "000000-00.shard"]]]
-    window.restore({"known": [], "games_seen": 9, "sizes": sizes}, tmp_path / "more" / "records")
+    window.restore({"known": [], "games_seen": 9, "sizes": sizes})
     assert "from 2 shards" in lines[0] and "1 of these are in" in lines[0]
 
 

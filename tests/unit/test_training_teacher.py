@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from tests.unit.training_games import random_game
+from training.data.replay_buffer import HostBatch
 from training.data.shards import write_shard
-from training.data.window import Batch
 from training.learn import checkpoint, losses
 from training.learn.learner import Learner
 from training.learn.teacher import Teacher
@@ -34,7 +34,7 @@ def learner_at(run_dir: Path, config: LearnerConfig, sizes: tuple[int, ...] = (9
     if not list(learner.records_dir.iterdir()):
         games = [random_game(i, sizes[i % len(sizes)]) for i in range(8)]
         write_shard(learner.records_dir / "a.shard", games)
-    learner.refresh()
+    learner.dataset.refresh()
     return learner
 
 
@@ -48,7 +48,7 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_dir
 
 
-def tensors(batch: Batch) -> tuple[torch.Tensor, losses.Targets]:
+def tensors(batch: HostBatch) -> tuple[torch.Tensor, losses.Targets]:
     arrays = (batch.policy, batch.reply, batch.z, batch.root_wdl)
     return torch.from_numpy(batch.planes), losses.Targets(*map(torch.from_numpy, arrays))
 
@@ -58,7 +58,9 @@ def softmax(x: np.ndarray) -> np.ndarray:
     return e / e.sum()
 
 
-def cross_entropies(heads: Heads, batch: Batch, b: int, target: dict[str, np.ndarray]) -> dict[str, float]:
+def cross_entropies(
+    heads: Heads, batch: HostBatch, b: int, target: dict[str, np.ndarray]
+) -> dict[str, float]:
     """Return each head's cross entropy for one position, in plain numpy, given its targets."""
     free = (batch.planes[b, 0] > 0) & (batch.planes[b, 1] + batch.planes[b, 2] == 0)
     free = free.ravel()
@@ -72,7 +74,7 @@ def cross_entropies(heads: Heads, batch: Batch, b: int, target: dict[str, np.nda
 @pytest.mark.parametrize("share", [0.0, 0.75, 1.0])
 def test_the_loss_is_the_cross_entropy_with_mixed_targets(school, share):
     learner = learner_at(school, replace(CONFIG, seed=9))
-    batch = learner.window.draw(np.random.default_rng(4), 12)
+    batch = learner.dataset.draw(np.random.default_rng(4), 12)
     batch.policy[0] = 0  # no search made a target here: only the teacher says something
     batch.reply[1] = 0
     planes, targets = tensors(batch)
@@ -110,7 +112,7 @@ def test_a_line_net_teaches_by_the_passes_that_learn(tmp_path, margin):
     if not trunk.able(config.net):
         pytest.skip("this processor has no passes")
     for seed in range(4):
-        planes = torch.from_numpy(learner.window.draw(np.random.default_rng(seed), 6).planes)
+        planes = torch.from_numpy(learner.dataset.draw(np.random.default_rng(seed), 6).planes)
         with torch.no_grad():
             expected = learner.model.eval()(planes)
         for said, by_modules in zip(teacher.judge(planes), expected, strict=True):
@@ -121,7 +123,7 @@ def test_a_line_net_teaches_by_the_passes_that_learn(tmp_path, margin):
 def test_mixing_losses_is_mixing_targets(school):
     """Where every position has targets the two are one; the gradient too."""
     learner = learner_at(school, replace(CONFIG, seed=9))
-    batch = learner.window.draw(np.random.default_rng(5), 16)
+    batch = learner.dataset.draw(np.random.default_rng(5), 16)
     planes, targets = tensors(batch)
     allowed = losses.playable(planes)[0]
     logits = torch.randn(16, batch.policy.shape[1])
@@ -167,7 +169,8 @@ def test_every_tensor_of_a_taught_batch_is_on_the_device_of_the_net(tmp_path, sc
     for net in (learner.model, learner.averaged, teacher._net):
         net.to("meta")
     learner.optimizer = torch.optim.AdamW(learner.model.parameters())
-    metrics = learner._batch(learner.window.draw(np.random.default_rng(1), 16))
+    learner.dataset._device = learner.device
+    metrics = learner._batch(next(learner.dataset.batches(np.random.default_rng(1), 16, 1)))
     assert {"teacher_kl", "teacher_loss"} < set(metrics)
     assert {value.device.type for value in metrics.values()} == {"meta"}
 

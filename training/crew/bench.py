@@ -43,10 +43,14 @@ def in_kernel(file: str) -> bool:
 
 def learner_speed(config: LearnerConfig, run_dir: Path, device: str, seconds: float) -> str:
     """Learn from the records of a folder, forget it, and return how fast that was as a line of text."""
+    import torch
+
+    from training.data.replay_buffer import ReplayBuffer
     from training.learn.learner import Learner
 
-    learner = Learner(config, run_dir, device, report=lambda line: None)
-    learner.refresh()
+    buffer = ReplayBuffer(run_dir / "records", config, lambda line: None, torch.device(device))
+    buffer.refresh()
+    learner = Learner(config, run_dir, device, dataset=buffer)
     learner.step(2)  # the first batches find their memory
     began, start_s, cpu_s = learner.samples, time.perf_counter(), time.process_time()
     while time.perf_counter() - start_s < seconds:

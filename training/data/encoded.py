@@ -2,7 +2,7 @@
 
 A learner on a GPU takes more positions in a second than a core encodes in that time. So all cores encode
 first, and what they make, a kilobyte a position, lies on the device while it learns; see
-`training.learn.resident`.
+`training.learn.encoded_dataset`.
 
 A folder holds for each board size `15x15.planes.npy` and so on, and at last `set.json`, which says that all
 is there. Shapes: `N` positions of a size, `C` planes, `A` = width * height.
@@ -25,8 +25,8 @@ import numpy.typing as npt
 from engine.encoding import FEATURE_VERSION, N_PLANES
 from training.data.beside import beside
 from training.data.records import SelfPlayRecord
+from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
 from training.data.shards import SIDES, RecordError, list_shards, read_shards
-from training.data.window import Chunk, Size, assemble, chunks_of
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 

@@ -1,8 +1,8 @@
 """The learner: games in, better weights out.
 
-It reads the shards under `run_dir/records`, keeps a window of positions for each board size, takes batches
-as long as bounded reuse allows, and writes checkpoints under `run_dir/checkpoints`. A learner that loads a
-checkpoint continues exactly as the one that wrote it would have, given the same shards.
+It draws batches from a dataset, as many as bounded reuse allows, and writes checkpoints under
+`run_dir/checkpoints`. A learner that loads a checkpoint continues exactly as the one that wrote it would
+have, given the same shards.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from engine.encoding import FEATURE_VERSION
-from training.data.window import Batch, Window
+from training.data.dataset import Batch, Dataset
+from training.data.replay_buffer import ReplayBuffer
 from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
 from training.learn.averaged import check_features, load_averaged, plain_errors
 from training.learn.optimizer import kind_of, make_optimizer
-from training.learn.resident import Drawn, Resident
 from training.learn.teacher import Teacher, find_teacher
 from training.learn.together import Group
 from training.net import trunk
@@ -55,7 +54,7 @@ class Learner:
     Attributes:
         model: the net in training.
         averaged: its exponential moving average, the one to export.
-        window: positions that batches are drawn from.
+        dataset: positions that batches are drawn from.
         batches, samples: taken so far.
         samples_consumed: samples that count against bounded reuse; see `settle`.
         config: as given.
@@ -65,10 +64,10 @@ class Learner:
         run_dir: holds `records` and `checkpoints`; both are made when missing.
         device: `auto`, `cpu` or `cuda`.
         report: gets a line for anything that was skipped or repaired.
-        positions: folders of encoded positions to learn from in place of `records`.
+        dataset: to learn from; None: a replay buffer of `run_dir/records`.
 
     Raises:
-        ValueError: a GPU was asked for by name and there is none, or what `positions` holds is of no use.
+        ValueError: a GPU was asked for by name and there is none.
         checkpoint.CheckpointError: the teacher is missing, damaged, or made for other planes.
     """
 
@@ -78,7 +77,7 @@ class Learner:
         run_dir: Path | str,
         device: str = "auto",
         report: Callable[[str], None] = print,
-        positions: Sequence[Path] = (),
+        dataset: Dataset | None = None,
     ) -> None:
         self.config = config
         self.run_dir = Path(run_dir)
@@ -92,9 +91,9 @@ class Learner:
         self.model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.model).requires_grad_(False).eval()
         self.optimizer = make_optimizer(config.optimizer, self.model, config.lr, config.weight_decay)
-        self.window: Window | Resident = (
-            Resident(positions, config, self.device) if positions else Window(config, report)
-        )
+        if dataset is None:
+            dataset = ReplayBuffer(self.records_dir, config, report, self.device)
+        self.dataset = dataset
         self.batches = self.samples = self.samples_consumed = 0
         self.progress: float | None = None
         self._report = report
@@ -127,35 +126,27 @@ class Learner:
     def join(self, group: Group) -> None:
         """Learn together with the same learner in other processes, which have the same weights now.
 
-        All draw the same batches from encoded positions, each computes a part of them.
+        All draw the same batches, each computes a part of them.
 
         Raises:
-            ValueError: not from encoded positions on a CPU, or the batch cannot be divided.
+            ValueError: not on a CPU, or the batch cannot be divided.
         """
-        if self.device.type != "cpu" or not isinstance(self.window, Resident):
-            raise ValueError("a GPU and records are for one process alone")
+        if self.device.type != "cpu":
+            raise ValueError("a GPU is for one process alone")
         if self.config.batch % group.count:
             raise ValueError(f"{group.count} processes cannot share batches of {self.config.batch}")
         torch.set_num_threads(self.config.threads or 1)
         share = self.config.batch // group.count
-        self._group, self.window.part = group, slice(group.rank * share, (group.rank + 1) * share)
-
-    def refresh(self, cycle: int | None = None) -> int:
-        """Read shards that are new under `run_dir/records`; return the number of usable positions added.
-
-        Args:
-            cycle: leave those of later cycles for later, so that it does not matter who was fast; None: all.
-        """
-        return self.window.refresh(self.records_dir, cycle)
+        self._group, self.dataset.part = group, slice(group.rank * share, (group.rank + 1) * share)
 
     def allowance(self) -> int:
         """Return how many batches bounded reuse of the positions seen so far still allows."""
-        left = self.config.reuse * self.window.seen - self.samples_consumed
+        left = self.config.reuse * self.dataset.seen - self.samples_consumed
         return max(0, math.floor(left / self.config.batch))
 
     def settle(self) -> None:
         """Give up the reuse that positions seen so far still allow: new ones set the pace from here on."""
-        self.samples_consumed = int(self.config.reuse * self.window.seen)
+        self.samples_consumed = int(self.config.reuse * self.dataset.seen)
 
     def schedule_progress(self) -> float:
         """Return the part of the schedule that is done, 0 to 1: `progress`, 0 where nobody sets it."""
@@ -175,14 +166,13 @@ class Learner:
         and `samples`.
 
         Raises:
-            ValueError: the window is empty.
+            ValueError: the dataset is empty.
             DivergedError: the loss is not finite, or three times that of a net that knows nothing. Load the
                 checkpoint: the weights are of no use.
         """
         sums: dict[str, Tensor] = {}
         rate, nothing = 0.0, 0.0
-        ahead = self.device.type == "cuda"  # elsewhere a thread would only take a core from this one
-        for batch in self.window.draws(self._rng, self.config.batch, batches, ahead):
+        for batch in self.dataset.batches(self._rng, self.config.batch, batches):
             rate += self.learning_rate() / batches
             nothing += loss_of_nothing(self.config.loss, batch.policy.shape[1]) / batches
             for name, value in self._batch(batch).items():
@@ -202,19 +192,11 @@ class Learner:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16)
 
-    def _tensor(self, array: Any) -> Tensor:
-        if isinstance(array, Tensor):
-            return array
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
-
-    def _batch(self, batch: Batch | Drawn) -> dict[str, Tensor]:
-        c = self.config
-        planes = self._tensor(batch.planes)
+    def _batch(self, batch: Batch) -> dict[str, Tensor]:
+        c, planes = self.config, batch.planes
         if not self._fused:  # its passes take planes as they are
             planes = planes.contiguous(memory_format=torch.channels_last)
-        targets = losses.Targets(
-            *(self._tensor(a) for a in (batch.policy, batch.reply, batch.z, batch.root_wdl))
-        )
+        targets = losses.Targets(batch.policy, batch.reply, batch.z, batch.root_wdl)
         rate = self.learning_rate()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -222,9 +204,7 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             heads = self.model(planes)
-        taught = batch.taught if isinstance(batch, Drawn) else None
-        if self._teacher:
-            taught = self._teacher.judge(planes)
+        taught = self._teacher.judge(planes) if self._teacher else batch.taught
         loss, parts = losses.compute(heads, planes, targets, c.loss, taught, c.teacher_share)
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise DivergedError(self._diverged(loss.item()))
@@ -260,19 +240,19 @@ class Learner:
         torch._foreach_lerp_(means, values, 1 - decay)  # all at once: there are many, and most are small
 
     def export(self, folder: Path | str, name: str, origin: Origin | None = None) -> Exported:
-        """Export the averaged net, calibrated on positions of the window; see `export.export_net`.
+        """Export the averaged net, calibrated on positions of the dataset; see `export.export_net`.
 
         The draw has its own generator, so exporting changes nothing about what is learned.
 
         Raises:
             export.ExportError: the files do not compute what the net computes.
-            ValueError: the window is empty.
+            ValueError: the dataset is empty.
         """
         rng = np.random.default_rng((self.config.seed, self.batches))
-        drawn = [self.window.draw(rng, _CALIBRATION_BATCH) for _ in range(_CALIBRATION_BATCHES)]
+        drawn = [self.dataset.calibration(rng, _CALIBRATION_BATCH) for _ in range(_CALIBRATION_BATCHES)]
         # Where no search made a target, the policy was never learned; the last quarter is compared.
-        learned = [batch.policy.any(axis=1) | (i < len(drawn) * 3 // 4) for i, batch in enumerate(drawn)]
-        positions = [batch.planes[rows] for batch, rows in zip(drawn, learned, strict=True) if rows.any()]
+        learned = [known | (i < len(drawn) * 3 // 4) for i, (_, known) in enumerate(drawn)]
+        positions = [planes[rows] for (planes, _), rows in zip(drawn, learned, strict=True) if rows.any()]
         return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
 
     def adopt(self, sources: Mapping[Path, float]) -> None:
@@ -312,7 +292,7 @@ class Learner:
             "model": self.model.state_dict(),
             "averaged": self.averaged.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "window": self.window.state(),
+            "window": self.dataset.state(),
             "batches": self.batches,
             "samples": self.samples,
             "spent": self.samples_consumed,
@@ -351,5 +331,5 @@ class Learner:
             self.samples_consumed = int(state.get("spent", self.samples))
             self.progress = None if state["progress"] is None else float(state["progress"])
             self._rng.bit_generator.state = state["rng"]
-            self.window.restore(state["window"], self.records_dir)
+            self.dataset.restore(state["window"])
         return True

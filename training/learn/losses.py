@@ -19,7 +19,7 @@ _OFF = -1e9  # logit of a point that may not be played
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Tensors of `training.data.window.Batch`, on the device of the net.
+    """Tensors of `training.data.dataset.Batch`, on the device of the net.
 
     `z` and `root_wdl` are rows of 0 for positions that nobody played; these have no value of their own.
     """

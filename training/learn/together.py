@@ -143,12 +143,14 @@ def companions(
 def _learn_along(
     group: Group, rank: int, config: LearnerConfig, run_dir: Path, positions: list[Path], chunk: int
 ) -> None:
+    from training.learn.encoded_dataset import EncodedDataset
     from training.learn.learner import Learner
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is asked, and says when it is over
     threading.Thread(target=_end_with_the_first, daemon=True).start()
     group.rank = rank
-    learner = Learner(config, run_dir, "cpu", positions=positions)
+    dataset = EncodedDataset(positions, config, torch.device("cpu"), report=lambda line: None)
+    learner = Learner(config, run_dir, "cpu", dataset=dataset)
     learner.load()
     learner.join(group)
     with contextlib.suppress(threading.BrokenBarrierError):

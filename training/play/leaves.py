@@ -22,7 +22,7 @@ from engine.search.params import SearchParams
 from engine.threats._solver import Solver
 from training.data.encoded import Part, bare
 from training.data.records import Flag, SelfPlayRecord
-from training.data.window import Size
+from training.data.replay_buffer import Size
 from training.play.evaluators import load_evaluator
 
 _LEAVES = 16  # of a search, evenly over its length

@@ -102,10 +102,10 @@ def ship_export(
 def _origin(config: RunConfig, learner: Learner, state: State, strength: str, limits: str) -> Origin:
     return Origin(
         training_steps=learner.batches,
-        games=learner.window.games_seen,
-        positions=learner.window.seen,
+        games=learner.dataset.games_seen,
+        positions=learner.dataset.seen,
         description=DESCRIPTION,
-        data=f"{learner.window.games_seen:,} games of self-play, of which {state.games:,} in its last run "
+        data=f"{learner.dataset.games_seen:,} games of self-play, of which {state.games:,} in its last run "
         f"({state.elapsed_s / 3600:.1f} hours), with Gumbel root search of {config.play.simulations} "
         "simulations. `training/RUNS.md` lists the runs.",
         strength=strength,

@@ -16,7 +16,7 @@ from training.settings.play import Mix, PlayConfig
 from training.settings.values import ConfigError, weighted_rule, weighted_size
 
 _NETWORK, _LOSSES = "net/network.py", "learn/losses.py"
-_LEARNER, _WINDOW = "learn/learner.py", "data/window.py"
+_LEARNER, _WINDOW = "learn/learner.py", "data/replay_buffer.py"
 _GATE, _LOOP, _HERE = "measure/gate.py", "loop.py", "settings/schema.py"
 _PROTOTYPE = "tuned: prototype"
 

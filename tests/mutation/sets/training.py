@@ -13,7 +13,7 @@ SHARE = 0.9
 LOSSES = pytest("tests/unit/test_training_losses.py")
 LEARNER = pytest("tests/unit/test_training_learner.py")
 OLDER = pytest("tests/unit/test_training_older.py")
-WINDOW = pytest("tests/unit/test_training_window.py", "tests/unit/test_training_records.py")
+WINDOW = pytest("tests/unit/test_training_replay_buffer.py", "tests/unit/test_training_records.py")
 PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_selfplay.py")
 RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
 MATCH = pytest(
@@ -34,7 +34,7 @@ def _learner(name: str, old: str, new: str, file: str = "training/learn/learner.
     return Mutation(name, file, old, new, LEARNER)
 
 
-def _window(name: str, old: str, new: str, file: str = "training/data/window.py") -> Mutation:
+def _window(name: str, old: str, new: str, file: str = "training/data/replay_buffer.py") -> Mutation:
     return Mutation(name, file, old, new, WINDOW)
 
 
@@ -154,8 +154,8 @@ OTHERS = (
     _learner("a checkpoint forgets the generator", 'self._rng.bit_generator.state = state["rng"]', "pass"),
     _learner(
         "reuse is not bounded",
-        "self.config.reuse * self.window.seen - self.samples_consumed",
-        "self.config.reuse * self.window.seen",
+        "self.config.reuse * self.dataset.seen - self.samples_consumed",
+        "self.config.reuse * self.dataset.seen",
     ),
     _learner(
         "normalisation is never frozen",
@@ -246,14 +246,14 @@ OTHERS = (
     ),
     Mutation(
         "encoded positions are not turned, their targets are",
-        "training/learn/resident.py",
+        "training/learn/encoded_dataset.py",
         "planes=self.planes(at, turn)",
         "planes=self.planes(at)",
         OFFLINE,
     ),
     Mutation(
         "what a teacher said is not turned with its position",
-        "training/learn/resident.py",
+        "training/learn/encoded_dataset.py",
         'cells(self._labels[f"taught-{name}"])',
         'self._labels[f"taught-{name}"][at].float()',
         OFFLINE,
@@ -267,14 +267,14 @@ OTHERS = (
     ),
     Mutation(
         "positions beside the games have results",
-        "training/learn/resident.py",
+        "training/learn/encoded_dataset.py",
         " * root.any(1, keepdim=True)",
         " * 1",
         OFFLINE,
     ),
     Mutation(
         "positions beside the games are learned from without a teacher",
-        "training/learn/resident.py",
+        "training/learn/encoded_dataset.py",
         "weight[~part.root.any(axis=1)] = 0",
         "weight[~part.root.any(axis=1)] *= 1",
         OFFLINE,

@@ -1,4 +1,4 @@
-"""The window: the newest positions, for each board size its own, from which batches are drawn.
+"""The replay buffer: the newest positions, those of each board size apart, from which batches are drawn.
 
 Positions are kept as moves and sparse targets and encoded when they are drawn: about 30 bytes each.
 A batch holds one board size, drawn by its share of the sampling weight, so it needs no padding.
@@ -14,13 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from engine.encoding import encode_games
 from engine.rules.geometry import symmetries as symmetries_of
 from training.data.augment import destinations
+from training.data.dataset import Batch
 from training.data.records import Flag, SelfPlayRecord
 from training.data.shards import NAME, RecordError, list_shards, read_shards
 from training.settings.schema import LearnerConfig
@@ -31,17 +35,8 @@ _LARGEST_WEIGHT = 4.0  # tuned: no position is drawn more than this many times a
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Positions of one board size.
-
-    Attributes:
-        planes: float32 [B, C, H, W].
-        policy: float32 [B, A] target, sum 1; a row of 0 where there is none.
-        reply: float32 [B, A] target for the opponent's answer; a row of 0 where there is none.
-        z: float32 [B, 3] result as win, draw, loss of the side to move.
-        root_wdl: float32 [B, 3] searched WDL; equal to `z` where the value is proven.
-        rules: int64 [B].
-    """
+class HostBatch:
+    """A `training.data.dataset.Batch` as arrays, before it goes to the device of the learner."""
 
     planes: npt.NDArray[np.float32]
     policy: npt.NDArray[np.float32]
@@ -117,7 +112,7 @@ def sampling_weights(
 
 
 @dataclass(slots=True)
-class _SizeWindow:
+class _SizeBuffer:
     """Chunks of one size, oldest first, and the sampling weights of their positions."""
 
     names: list[str] = field(default_factory=list)
@@ -127,20 +122,31 @@ class _SizeWindow:
     starts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
 
 
-class Window:
-    """Newest positions of a run.
+class ReplayBuffer:
+    """Newest positions of a run; a `training.data.dataset.Dataset`.
 
     Args:
+        folder: of the run's shards.
         config: window and sampling settings.
         report: gets a line for each shard that has to be skipped.
+        device: that batches go to.
     """
 
-    def __init__(self, config: LearnerConfig, report: Callable[[str], None] = print) -> None:
-        self._config = config
-        self._report = report
-        self._sizes: dict[Size, _SizeWindow] = {}
+    def __init__(
+        self,
+        folder: Path,
+        config: LearnerConfig,
+        report: Callable[[str], None] = print,
+        device: torch.device | None = None,
+    ) -> None:
+        self._folder, self._config, self._report = folder, config, report
+        self._device = device or torch.device("cpu")
+        # A GPU computes while the next batch is drawn; elsewhere a thread would take a core from the learner.
+        self.draws_ahead = self._device.type == "cuda"
+        self._sizes: dict[Size, _SizeBuffer] = {}
         self._known: set[str] = set()
         self.games_seen = 0
+        self.part = slice(None)
 
     @property
     def seen(self) -> int:
@@ -150,15 +156,15 @@ class Window:
     def __len__(self) -> int:
         return sum(len(c) for w in self._sizes.values() for c in w.chunks)
 
-    def refresh(self, folder: Path, cycle: int | None = None) -> int:
-        """Add shards of a folder that are new, in the order of their names; return the positions added.
+    def refresh(self, cycle: int | None = None) -> int:
+        """Add shards that are new, in the order of their names; return the positions added.
 
         Args:
-            folder: of the shards.
             cycle: leave out those of later ones (`training.data.journal.shard_stem`); None: take all.
         """
         before = self.seen
-        new = [p for p in list_shards(folder) if p.name not in self._known and not _later(p.name, cycle)]
+        there = [p for p in list_shards(self._folder) if not _later(p.name, cycle)]
+        new = [p for p in there if p.name not in self._known]
         self._known.update(p.name for p in new)
         for path, games in read_shards(new, self._damaged):
             self.add(path.name, games)
@@ -173,7 +179,7 @@ class Window:
         """Add the games of one shard and let the oldest go; `refresh` is the usual way."""
         self.games_seen += len(games)
         for size, chunk in chunks_of(games).items():
-            window = self._sizes.setdefault(size, _SizeWindow())
+            window = self._sizes.setdefault(size, _SizeBuffer())
             window.names.append(name)
             window.chunks.append(chunk)
             window.seen += self._usable(chunk)
@@ -211,8 +217,8 @@ class Window:
         gc.collect()
         gc.freeze()
 
-    def draw(self, rng: np.random.Generator, batch: int) -> Batch:
-        """Draw a batch of one size, each position under a random symmetry.
+    def draw(self, rng: np.random.Generator, batch: int, part: slice = slice(None)) -> HostBatch:
+        """Draw a batch of one size, each position under a random symmetry; of its positions return a part.
 
         Raises:
             ValueError: the window holds nothing to learn from.
@@ -231,28 +237,44 @@ class Window:
         )
         chunk_of = np.searchsorted(window.starts, chosen, side="right") - 1
         rows = [(window.chunks[k], int(i - window.starts[k])) for k, i in zip(chunk_of, chosen, strict=True)]
-        return assemble(rows, size, rng.integers(len(symmetries_of(*size)), size=batch))
+        symmetries = rng.integers(len(symmetries_of(*size)), size=batch)
+        return assemble(rows[part], size, symmetries[part])
 
-    def draws(self, rng: np.random.Generator, batch: int, count: int, ahead: bool = False) -> Iterator[Batch]:
-        """Yield so many batches; see `draw`.
-
-        Args:
-            rng: of the draws; the same batches come and it ends in the same state, ahead or not.
-            batch: positions of each.
-            count: of batches.
-            ahead: draw the next one in a thread while whoever asked is busy with the one before.
-        """
-        if not ahead or count < 2:
+    def batches(self, rng: np.random.Generator, batch: int, count: int) -> Iterator[Batch]:
+        """See `Dataset.batches`; the same ones come and `rng` ends in the same state, drawn ahead or not."""
+        if not self.draws_ahead or count < 2:
             for _ in range(count):
-                yield self.draw(rng, batch)
+                yield self._on_device(self.draw(rng, batch, self.part))
             return
         with ThreadPoolExecutor(1, "draw") as thread:
-            following = thread.submit(self.draw, rng, batch)
+            following = thread.submit(self.draw, rng, batch, self.part)
             for left in reversed(range(count)):
                 drawn = following.result()
                 if left:
-                    following = thread.submit(self.draw, rng, batch)
-                yield drawn
+                    following = thread.submit(self.draw, rng, batch, self.part)
+                yield self._on_device(drawn)
+
+    def _on_device(self, drawn: HostBatch) -> Batch:
+        def sent(array: npt.NDArray[Any]) -> Tensor:
+            return torch.from_numpy(array).to(self._device, non_blocking=True)
+
+        return Batch(
+            sent(drawn.planes), sent(drawn.policy), sent(drawn.reply), sent(drawn.z), sent(drawn.root_wdl),
+            sent(drawn.rules),
+        )  # fmt: skip
+
+    def calibration(
+        self, rng: np.random.Generator, batch: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """See `Dataset.calibration`."""
+        drawn = self.draw(rng, batch)
+        known: npt.NDArray[np.bool_] = np.any(drawn.policy > 0, axis=1)
+        return drawn.planes, known
+
+    def sides(self) -> tuple[int, int]:
+        """See `Dataset.sides`."""
+        sides = [side for size in self._sizes for side in size]
+        return min(sides), max(sides)
 
     def state(self) -> dict[str, object]:
         """Return what `restore` needs: names of shards, not their contents."""
@@ -262,7 +284,7 @@ class Window:
             "sizes": [[w, h, s.seen, list(s.names)] for (w, h), s in sorted(self._sizes.items())],
         }
 
-    def restore(self, state: dict[str, object], folder: Path) -> None:
+    def restore(self, state: dict[str, object]) -> None:
         """Read the same shards again. Missing or damaged ones are reported and left out.
 
         Raises:
@@ -275,7 +297,8 @@ class Window:
                 if not NAME.fullmatch(name):
                     raise ValueError(f"{name!r:.80} cannot be a shard of the window")
                 wanted.setdefault(name, []).append((w, h))
-        self._sizes = {(w, h): _SizeWindow(seen=seen) for w, h, seen, _ in sizes}
+        folder = self._folder
+        self._sizes = {(w, h): _SizeBuffer(seen=seen) for w, h, seen, _ in sizes}
         self._known = set(state["known"])  # type: ignore[call-overload]
         self.games_seen = int(state["games_seen"])  # type: ignore[call-overload]
         held: dict[tuple[str, Size], Chunk] = {}
@@ -338,7 +361,7 @@ class _Targets:
 _CERTAIN = np.ones(1, np.uint8)
 
 
-def assemble(rows: Sequence[tuple[Chunk, int]], size: Size, symmetries: npt.NDArray[np.integer]) -> Batch:
+def assemble(rows: Sequence[tuple[Chunk, int]], size: Size, symmetries: npt.NDArray[np.integer]) -> HostBatch:
     """Encode positions (chunk, row) of one size, each under its symmetry."""
     n, to = len(rows), _turned(*size)[symmetries]
     moves, rules, results = [], [], []
@@ -365,7 +388,7 @@ def assemble(rows: Sequence[tuple[Chunk, int]], size: Size, symmetries: npt.NDAr
     root = np.where(root.any(axis=1, keepdims=True), root, z)
     root /= root.sum(axis=1, keepdims=True)
     turned = to[np.repeat(np.arange(n), plies), np.concatenate(moves)].astype(np.uint16)
-    return Batch(
+    return HostBatch(
         planes=encode_games(*size, rules, plies, turned), policy=policy.spread(to, n),
         reply=reply.spread(to, n), z=z, root_wdl=root, rules=np.array(rules, np.int64),
     )  # fmt: skip

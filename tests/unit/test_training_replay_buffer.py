@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from engine.encoding import N_PLANES, encode
 from engine.rules._board import Board
 from engine.rules.geometry import symmetries, symmetry_permutation
 from tests.unit.training_games import random_game
 from training.data.records import DRAW, End, Flag, GameBuilder
+from training.data.replay_buffer import Chunk, ReplayBuffer, assemble
 from training.data.shards import write_shard
-from training.data.window import Chunk, Window, assemble
 from training.settings.schema import LearnerConfig
 
 THREAT = [14, 15, 22]
@@ -81,8 +82,8 @@ def test_a_proof_replaces_result_and_search_value():
     assert batch.z.tolist() == batch.root_wdl.tolist() == [[0, 0, 1]]
 
 
-def test_sizes_do_not_push_each_other_out():
-    window = Window(CONFIG)
+def test_sizes_do_not_push_each_other_out(tmp_path):
+    window = ReplayBuffer(tmp_path, CONFIG)
     window.add("small", [random_game(i, 7) for i in range(5)])
     for n in range(12):
         window.add(f"large{n}", [random_game(100 + 10 * n + i, 12) for i in range(3)])
@@ -94,8 +95,8 @@ def test_sizes_do_not_push_each_other_out():
     assert len(window) < 5 * 47 + 0.75 * seen / 0.7
 
 
-def test_largest_window_is_shared_by_the_sizes():
-    window = Window(replace(CONFIG, window_min=10_000, window_max=400))
+def test_largest_window_is_shared_by_the_sizes(tmp_path):
+    window = ReplayBuffer(tmp_path, replace(CONFIG, window_min=10_000, window_max=400))
     for n in range(24):
         window.add(str(n), [random_game(2 * n, 7), random_game(2 * n + 1, 12)])
     assert window.seen > 1000
@@ -105,9 +106,9 @@ def test_largest_window_is_shared_by_the_sizes():
 def test_a_batch_has_one_size_and_every_size_comes(tmp_path):
     games = [random_game(i, side) for i, side in enumerate((7, 9, 12) * 3)]
     write_shard(tmp_path / "a.shard", games)
-    window = Window(CONFIG)
-    assert window.refresh(tmp_path) > 0
-    assert window.refresh(tmp_path) == 0
+    window = ReplayBuffer(tmp_path, CONFIG)
+    assert window.refresh() > 0
+    assert window.refresh() == 0
     rng = np.random.default_rng(1)
     seen = {window.draw(rng, 4).planes.shape[2] for _ in range(40)}
     assert seen == {7, 9, 12}
@@ -121,8 +122,8 @@ def test_surprising_positions_come_more_often_and_fast_ones_only_when_asked(tmp_
     write_shard(tmp_path / "a.shard", [builder.finish(DRAW, End.LENGTH)])
 
     def shares(**changes: float) -> np.ndarray:
-        window = Window(replace(CONFIG, **changes))
-        window.refresh(tmp_path)
+        window = ReplayBuffer(tmp_path, replace(CONFIG, **changes))
+        window.refresh()
         stones = window.draw(np.random.default_rng(1), 4000).planes[:, 1:3].sum(axis=(1, 2, 3))
         return np.bincount(stones.astype(int), minlength=3) / 4000
 
@@ -141,8 +142,8 @@ def test_positions_of_a_rule_come_as_often_as_its_weight_says(tmp_path):
     write_shard(tmp_path / "a.shard", games)
 
     def share_of_renju(*rules: str) -> float:
-        window = Window(replace(CONFIG, rules=rules))
-        window.refresh(tmp_path)
+        window = ReplayBuffer(tmp_path, replace(CONFIG, rules=rules))
+        window.refresh()
         return float((window.draw(np.random.default_rng(1), 4000).rules == 4).mean())
 
     assert share_of_renju() == pytest.approx(1 / 2, abs=0.04)
@@ -155,37 +156,38 @@ def test_a_damaged_shard_is_reported_once_and_the_rest_is_used(tmp_path):
     write_shard(tmp_path / "b.shard", [random_game(2)])
     (tmp_path / "a.shard").write_bytes((tmp_path / "b.shard").read_bytes()[:-30])
     said: list[str] = []
-    window = Window(CONFIG, said.append)
-    assert window.refresh(tmp_path) > 0
-    window.refresh(tmp_path)
+    window = ReplayBuffer(tmp_path, CONFIG, said.append)
+    assert window.refresh() > 0
+    window.refresh()
     assert len(said) == 1
     assert "a.shard" in said[0]
 
 
 def test_batches_drawn_ahead_are_the_same(tmp_path):
     write_shard(tmp_path / "a.shard", [random_game(i, (9, 7)[i % 2]) for i in range(6)])
-    window = Window(CONFIG)
-    window.refresh(tmp_path)
+    window = ReplayBuffer(tmp_path, CONFIG)
+    window.refresh()
     first, again = (np.random.default_rng(3) for _ in range(2))
     for count in (1, 4):
-        pairs = zip(window.draws(first, 8, count), window.draws(again, 8, count, ahead=True), strict=True)
-        for a, b in pairs:
-            np.testing.assert_array_equal(a.planes, b.planes)
-            np.testing.assert_array_equal(a.policy, b.policy)
+        window.draws_ahead = False
+        plain = list(window.batches(first, 8, count))
+        window.draws_ahead = True
+        for a, b in zip(plain, window.batches(again, 8, count), strict=True):
+            assert torch.equal(a.planes, b.planes) and torch.equal(a.policy, b.policy)
         assert first.bit_generator.state == again.bit_generator.state, "nothing is drawn that nobody gets"
 
 
 def test_the_collector_of_garbage_leaves_records_alone(tmp_path):
     write_shard(tmp_path / "a.shard", [random_game(i, 7) for i in range(40)])
-    window = Window(CONFIG)
-    window.refresh(tmp_path)
+    window = ReplayBuffer(tmp_path, CONFIG)
+    window.refresh()
     games = {id(game) for chunks in window._sizes.values() for c in chunks.chunks for game in c.games}
     assert not games & {id(thing) for thing in gc.get_objects()} and len(games) == 40
 
 
-def test_an_empty_window_says_so():
+def test_an_empty_window_says_so(tmp_path):
     with pytest.raises(ValueError, match="window is empty"):
-        Window(CONFIG).draw(np.random.default_rng(1), 4)
+        ReplayBuffer(tmp_path, CONFIG).draw(np.random.default_rng(1), 4)
 
 
 def test_one_surprise_is_not_drawn_without_end(tmp_path):
@@ -194,9 +196,9 @@ def test_one_surprise_is_not_drawn_without_end(tmp_path):
     for index, point in enumerate(range(0, 60, 3)):
         builder.add(Flag.FULL, (0.4, 0.2, 0.4), [point], [1.0], 15.0 if index == 7 else 0.125)
         builder.play(point)
-    window = Window(LearnerConfig(window_min=5, surprise=1.0))
+    window = ReplayBuffer(tmp_path, LearnerConfig(window_min=5, surprise=1.0))
     write_shard(tmp_path / "a.shard", [builder.finish(DRAW, End.LENGTH)])
-    window.refresh(tmp_path)
+    window.refresh()
     rng, hits, drawn = np.random.default_rng(2), 0, 4000
     for _ in range(drawn // 100):
         hits += int((window.draw(rng, 100).planes[:, 1:3].sum(axis=(1, 2, 3)) == 7).sum())
@@ -205,7 +207,7 @@ def test_one_surprise_is_not_drawn_without_end(tmp_path):
 
 
 def test_the_window_lets_the_oldest_go(tmp_path):
-    window = Window(LearnerConfig(window_min=50, window_share=0.25))
+    window = ReplayBuffer(tmp_path, LearnerConfig(window_min=50, window_share=0.25))
     for index in range(8):
         window.add(f"{index:06d}.shard", [random_game(index)])
     ((*_, names),) = window.state()["sizes"]

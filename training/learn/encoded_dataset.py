@@ -10,8 +10,7 @@ Shapes: `B` batch, `N` positions of a size, `C` planes, `A` = width * height.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,9 @@ from torch import Tensor
 
 from engine.encoding import N_PLANES
 from engine.rules.geometry import symmetries, symmetry_permutation
+from training.data.dataset import Batch
 from training.data.encoded import Part, join, read_array, read_part, read_sizes, write_array
-from training.data.window import Batch, Size, sampling_weights
+from training.data.replay_buffer import Size, sampling_weights
 from training.files.atomic import write_atomically
 from training.files.foreign import read_bounded
 from training.net.network import Heads
@@ -34,24 +34,6 @@ LABELS = {
     "taught-policy": np.uint8, "taught-soft": np.uint8, "taught-reply": np.uint8, "taught-wdl": np.float16,
 }  # fmt: skip
 """Arrays of what a teacher says of a size: log policies in steps of -1/16 nat, and log win, draw, loss."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Positions of one size on the device, as `training.data.window.Batch`.
-
-    Attributes:
-        planes, policy, reply, z, root_wdl, rules: as there.
-        taught: log probabilities of a teacher's heads; None where there are no labels.
-    """
-
-    planes: Tensor
-    policy: Tensor
-    reply: Tensor
-    z: Tensor
-    root_wdl: Tensor
-    rules: Tensor
-    taught: Heads | None
 
 
 class _Size:
@@ -88,7 +70,7 @@ class _Size:
             flat = flat.gather(2, turn[:, None, :].expand(-1, N_PLANES, -1))
         return flat.view(len(at), N_PLANES, height, width).float()
 
-    def draw(self, places: npt.NDArray[np.float64]) -> Drawn:
+    def draw(self, places: npt.NDArray[np.float64]) -> Batch:
         """Return the positions at places [2, B], 0 to 1, of the sampling weight and of all turns."""
         chance = torch.from_numpy(places).to(self.device)
         at = torch.searchsorted(self._cumulative, chance[0] * self._cumulative[-1], right=True)
@@ -108,7 +90,7 @@ class _Size:
             policies = ("policy", "soft", "reply")
             said = {name: cells(self._labels[f"taught-{name}"]) * -_STEP for name in policies}
             taught = Heads(**said, wdl=self._labels["taught-wdl"][at].float())
-        return Drawn(
+        return Batch(
             planes=self.planes(at, turn),
             policy=target(self._arrays["policy"]),
             reply=target(self._arrays["reply"]),
@@ -119,8 +101,8 @@ class _Size:
         )
 
 
-class Resident:
-    """All positions of some folders, in the place of a `training.data.window.Window`.
+class EncodedDataset:
+    """All positions of some folders; a `training.data.dataset.Dataset`.
 
     Attributes:
         games_seen: games behind them.
@@ -129,14 +111,16 @@ class Resident:
     """
 
     def __init__(
-        self, folders: Sequence[Path], config: LearnerConfig, device: torch.device, labels: bool = True
-    ) -> None:
+        self, folders: Sequence[Path], config: LearnerConfig, device: torch.device, labels: bool = True,
+        report: Callable[[str], None] = print,
+    ) -> None:  # fmt: skip
         """Read folders.
 
         Args:
             folders: of `training.data.encoded`.
             config: sampling settings.
             device: where the arrays are to lie, about a kilobyte a position and another one of labels.
+            report: gets a line where a checkpoint has learned from other positions.
             labels: whether to take what a teacher says of them, where that is there; False: none is drawn.
 
         Raises:
@@ -149,7 +133,7 @@ class Resident:
         self.taught = labels and not bare
         if labels and 0 < len(bare) < len(found):
             raise ValueError(f"{bare[0]} has no labels of a teacher, other positions have")
-        self.part = slice(None)
+        self.part, self._report = slice(None), report
         self._sizes: list[_Size] = []
         rules = config.rule_weights()
         for size in sorted({size for _, _, sizes in found for size in sizes}):
@@ -176,44 +160,36 @@ class Resident:
         """Positions, all of them."""
         return len(self)
 
-    def _draw(self, rng: np.random.Generator, batch: int) -> Drawn:
+    def _draw(self, rng: np.random.Generator, batch: int, part: slice) -> Batch:
         group = self._sizes[int(rng.choice(len(self._sizes), p=self._shares))]
-        return group.draw(rng.random((2, batch))[:, self.part])
+        return group.draw(rng.random((2, batch))[:, part])
 
-    def draws(
-        self, rng: np.random.Generator, batch: int, count: int, ahead: bool = False
-    ) -> Iterator[Drawn]:
-        """Yield so many batches of one size each, every position under a random symmetry.
-
-        Args:
-            rng: of the draws.
-            batch: positions of each.
-            count: of batches.
-            ahead: without meaning here; a device works ahead by itself.
-        """
+    def batches(self, rng: np.random.Generator, batch: int, count: int) -> Iterator[Batch]:
+        """See `Dataset.batches`."""
         for _ in range(count):
-            yield self._draw(rng, batch)
+            yield self._draw(rng, batch, self.part)
 
-    def draw(self, rng: np.random.Generator, batch: int) -> Batch:
-        """Return one batch as arrays."""
-        drawn = self._draw(rng, batch)
-        return Batch(
-            planes=drawn.planes.cpu().numpy(), policy=drawn.policy.cpu().numpy(),
-            reply=drawn.reply.cpu().numpy(), z=drawn.z.cpu().numpy(), root_wdl=drawn.root_wdl.cpu().numpy(),
-            rules=drawn.rules.cpu().numpy(),
-        )  # fmt: skip
-
-    def refresh(self, folder: Path, cycle: int | None = None) -> int:
-        """Return 0: nothing comes in addition."""
-        return 0
+    def calibration(
+        self, rng: np.random.Generator, batch: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """See `Dataset.calibration`."""
+        drawn = self._draw(rng, batch, slice(None))
+        return drawn.planes.cpu().numpy(), drawn.policy.any(1).cpu().numpy()
 
     def state(self) -> dict[str, object]:
-        """Return what a checkpoint says of the positions: sizes and counts."""
+        """See `Dataset.state`."""
         sizes = [[*group.size, group.count, []] for group in self._sizes]
         return {"known": [], "games_seen": self.games_seen, "sizes": sizes}
 
-    def restore(self, state: dict[str, object], folder: Path) -> None:
-        """Do nothing: all positions are here, whatever a checkpoint says."""
+    def restore(self, state: dict[str, object]) -> None:
+        """See `Dataset.restore`: all positions are here; other ones than before are reported."""
+        if state != self.state():
+            self._report(f"the checkpoint has learned from other positions than these {len(self)}")
+
+    def sides(self) -> tuple[int, int]:
+        """See `Dataset.sides`."""
+        sides = [side for group in self._sizes for side in group.size]
+        return min(sides), max(sides)
 
     @property
     def sizes(self) -> list[Size]:
