@@ -9,6 +9,7 @@ Environment:
 
 import glob
 import os
+import runpy
 import sys
 
 from Cython.Build import cythonize
@@ -19,6 +20,22 @@ MODULES = [
     "engine.evaluator._backend", "engine.search._tree",
     "training.net._fused", "training.play._rollouts",
 ]
+
+
+
+def write_if_new(path, text):
+    """Write a generated file; keep its time if nothing changes, so that nothing is built again."""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+planes = runpy.run_path("engine/planes.py")
+write_if_new("engine/planes.h", planes["c_header"]())
+write_if_new("engine/planes.pxd", planes["cython_header"]())
 
 HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True) + glob.glob("training/**/*.h", recursive=True))
 
@@ -44,7 +61,7 @@ extensions = [
     Extension(
         name,
         [name.replace(".", "/") + ".pyx"],
-        include_dirs=["engine/rules", "engine/evaluator"],
+        include_dirs=["engine", "engine/rules", "engine/evaluator"],
         extra_compile_args=flags + checks,
         extra_link_args=checks,
         define_macros=[("TENGEN_DEBUG", "1")] if debug else [],

@@ -4,7 +4,6 @@ from engine.rules._board cimport BoardState
 from engine.threats.kernel.state cimport Threat
 
 cdef enum:
-    N_PLANES = 23
     THREAT_NODES = 60       # what `Solver.threat` may spend on a position for its planes (tuned: `engine.encoding`)
 
 # Write the planes of a position, seen by the side to move, as float32 [N_PLANES, height, width].

@@ -4,6 +4,12 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from engine.planes cimport (
+    PLANE_BLACK_FORBIDDEN, PLANE_BLOCKED_FIVES, PLANE_COUNT, PLANE_OTHER_EXACT, PLANE_OTHER_RESTRICTED,
+    PLANE_OTHER_STONE, PLANE_OWN_EXACT, PLANE_OWN_FIVE, PLANE_OWN_FORK, PLANE_OWN_FOUR, PLANE_OWN_IS_BLACK,
+    PLANE_OWN_OPEN_FOUR, PLANE_OWN_OPEN_THREE, PLANE_OWN_RESTRICTED, PLANE_OWN_STONE, PLANE_THREATENED,
+    PLANE_THREAT_DEFENCE, PLANE_THREAT_MOVE, PLANE_USABLE,
+)
 from engine.rules._board cimport (
     BLACK, EMPTY, OBSTACLE, SHAPE_DOUBLE_FOUR, SHAPE_FIVE, SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR,
     SHAPE_OPEN_THREE, TABLES_ALL, Board, BoardState, board_copy, board_forbidden, board_place, board_set_to_move,
@@ -13,6 +19,15 @@ from engine.threats._solver cimport Solver
 from engine.threats.kernel.state cimport Threat
 
 import numpy as np
+
+cdef extern from *:
+    """
+    #define TENGEN_PAIR(name) (PLANE_OTHER_##name == PLANE_OWN_##name + 1)
+    TENGEN_STATIC_ASSERT(pairs, TENGEN_PAIR(FIVE) && TENGEN_PAIR(OPEN_FOUR) && TENGEN_PAIR(FOUR)
+        && TENGEN_PAIR(OPEN_THREE) && TENGEN_PAIR(FORK));
+    TENGEN_STATIC_ASSERT(first_planes, PLANE_USABLE + PLANE_OWN_STONE + PLANE_OTHER_STONE == 3
+        && PLANE_OWN_FIVE == 3);        /* those that are written whole */
+    """
 
 cdef enum:
     TABLE_LOG2 = 10         # of the solver that looks at one position or one batch (derived: 16 KB)
@@ -28,10 +43,10 @@ cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcep
     cdef int n = b.points, own = b.to_move, other = 1 - b.to_move, i, side, colour, shape
     cdef uint8_t shapes[484]
     for i in range(n):
-        out[i] = b.cells[i] != OBSTACLE
-        out[n + i] = b.cells[i] == own
-        out[2 * n + i] = b.cells[i] == other
-    memset(out + 3 * n, 0, (N_PLANES - 3) * n * sizeof(float))
+        out[PLANE_USABLE * n + i] = b.cells[i] != OBSTACLE
+        out[PLANE_OWN_STONE * n + i] = b.cells[i] == own
+        out[PLANE_OTHER_STONE * n + i] = b.cells[i] == other
+    memset(out + PLANE_OWN_FIVE * n, 0, (PLANE_COUNT - PLANE_OWN_FIVE) * n * sizeof(float))
     for side in range(2):
         colour = own if side == 0 else other
         board_shapes(b, colour, shapes)
@@ -40,37 +55,37 @@ cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcep
             if shape == 0:
                 continue
             if shape & SHAPE_FIVE:
-                out[(3 + side) * n + i] = 1
+                out[(PLANE_OWN_FIVE + side) * n + i] = 1
             if shape & (SHAPE_OPEN_FOUR | SHAPE_DOUBLE_FOUR):
-                out[(5 + side) * n + i] = 1
+                out[(PLANE_OWN_OPEN_FOUR + side) * n + i] = 1
             if shape & SHAPE_FOUR:
-                out[(7 + side) * n + i] = 1
+                out[(PLANE_OWN_FOUR + side) * n + i] = 1
             if shape & SHAPE_OPEN_THREE:
-                out[(9 + side) * n + i] = 1
+                out[(PLANE_OWN_OPEN_THREE + side) * n + i] = 1
             if shape & SHAPE_FORK:
-                out[(11 + side) * n + i] = 1
+                out[(PLANE_OWN_FORK + side) * n + i] = 1
     if b.forbidden_plane:
         for i in range(n):
             if b.cells[i] == EMPTY and board_forbidden(b, i, BLACK):
-                out[13 * n + i] = 1
-        fill(out + (19 if own == BLACK else 20) * n, n, 1)
+                out[PLANE_BLACK_FORBIDDEN * n + i] = 1
+        fill(out + (PLANE_OWN_RESTRICTED if own == BLACK else PLANE_OTHER_RESTRICTED) * n, n, 1)
     if threat.found:
-        out[14 * n + threat.move] = 1
+        out[PLANE_THREAT_MOVE * n + threat.move] = 1
         for i in range(threat.n):
-            out[15 * n + threat.points[i]] = 1
-        fill(out + 22 * n, n, 1)
+            out[PLANE_THREAT_DEFENCE * n + threat.points[i]] = 1
+        fill(out + PLANE_THREATENED * n, n, 1)
     if own == BLACK:
-        fill(out + 16 * n, n, 1)
+        fill(out + PLANE_OWN_IS_BLACK * n, n, 1)
     if b.exact[own]:
-        fill(out + 17 * n, n, 1)
+        fill(out + PLANE_OWN_EXACT * n, n, 1)
     if b.exact[other]:
-        fill(out + 18 * n, n, 1)
+        fill(out + PLANE_OTHER_EXACT * n, n, 1)
     if b.caro:
-        fill(out + 21 * n, n, 1)
+        fill(out + PLANE_BLOCKED_FIVES * n, n, 1)
 
 
 def planes(Board board):
-    out = np.empty((N_PLANES, board.state.height, board.state.width), dtype=np.float32)
+    out = np.empty((PLANE_COUNT, board.state.height, board.state.width), dtype=np.float32)
     cdef float[:, :, ::1] view = out
     cdef Threat threat
     Solver(TABLE_LOG2).threat(board.state, THREAT_NODES, &threat)
@@ -88,7 +103,7 @@ def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, cons
     cdef BoardState** begin
     cdef int points = width * height, wrong = -1
     empties = {rule: Board(width, height, rule) for rule in set(rules)}
-    if len(rules) != n or out.shape[0] != n or out.shape[1] != N_PLANES or out.shape[2] != height:
+    if len(rules) != n or out.shape[0] != n or out.shape[1] != PLANE_COUNT or out.shape[2] != height:
         raise ValueError("rules, plies and planes of another number")
     if out.shape[3] != width or np.sum(plies) != moves.shape[0] or (n and np.min(plies) < 0):
         raise ValueError("planes or moves of another number")

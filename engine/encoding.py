@@ -1,4 +1,4 @@
-"""What a net sees: the one definition of the input planes.
+"""What a net sees: the meaning of the input planes, which `engine.planes` lists.
 
 Planes are history-free (BOARD gives a bare position) and carry no size, so that one net plays every
 board and rule. "Own" is the side to move. Shapes of lines come from the kernel's tables and speak of
@@ -41,15 +41,19 @@ import numpy.typing as npt
 
 from engine._encoding import planes as _planes
 from engine._encoding import planes_of_moves
+from engine.planes import ADDED, Plane
 from engine.rules._board import Board
 
 FEATURE_VERSION = 2
 """Version of the table above; it stands in the metadata of every net, shard, checkpoint and run."""
 
-N_PLANES = 23
+N_PLANES = len(Plane)
 """Number of planes, `C` in shapes."""
 
-PLANES_OF = {1: (*range(14), *range(16, 22)), FEATURE_VERSION: tuple(range(N_PLANES))}
+PLANES_OF = {
+    1: tuple(int(plane) for plane in Plane if plane not in ADDED[FEATURE_VERSION]),
+    FEATURE_VERSION: tuple(range(N_PLANES)),
+}
 """For each version that is still read, the planes of today that its planes were, in their order."""
 
 

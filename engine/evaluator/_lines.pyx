@@ -15,6 +15,14 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+cdef extern from *:
+    """
+    #include "planes.h"
+    #include "lines/layout.h"
+    TENGEN_STATIC_ASSERT(planes, (int)LINES_PLANES == (int)PLANE_COUNT);
+    TENGEN_STATIC_ASSERT(local_planes, (int)LINES_LOCAL == (int)PLANE_OWN_IS_BLACK);    /* others hold one value */
+    """
+
 cdef extern from "lines/net.h" nogil:
     enum:
         LINES_PLAIN

@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from engine._encoding cimport N_PLANES
 from engine.evaluator._backend cimport EvalCallback, KernelBackend
+from engine.planes cimport PLANE_COUNT
 from engine.rules._board cimport EMPTY, MAX_POINTS, Board, BoardState
 from engine.search.kernel.backup cimport CONSISTENT, check_node
 from engine.search.kernel.expand cimport MoveList
@@ -21,7 +21,7 @@ from engine.search.kernel.noise cimport mix_noise, remove_noise
 from engine.search.kernel.root cimport (
     BestMove, best_child, count_open_moves, find_descendant, has_moves, move_root, prove_move, prove_root, root_of,
 )
-from engine.search.kernel.select cimport MINIMAX_UNIT, SearchSettings
+from engine.search.kernel.select cimport MINIMAX_UNIT
 from engine.search.kernel.simulate cimport (
     BAD_EVALUATION, BAD_MOVE, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF, NOTHING_LEFT, SOLVED, TreeState,
     deferred_callback, expand_deferred, run,
@@ -69,25 +69,11 @@ cdef class Tree:
     cdef object rng                 # of the root noise
 
     def __cinit__(self, params=None, memory_bytes=67_108_864, solver=None):
-        cdef SearchSettings* s = &self.state.settings
         self.params = SearchParams() if params is None else params
         self.solver = Solver(OWN_SOLVER_LOG2) if solver is None else solver
         self.state.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
-        s.c_puct = self.params.c_puct
-        s.c_puct_log = self.params.c_puct_log
-        s.c_puct_base = self.params.c_puct_base
-        s.fpu_reduction = self.params.fpu_reduction
-        s.fpu_reduction_root = self.params.fpu_reduction_root
-        s.minimax_weight = self.params.minimax_weight
-        s.inverse_temperature = 1.0 / self.params.policy_temperature
-        s.edge_cap = self.params.edge_cap or MAX_POINTS
-        s.transpositions = self.params.transpositions
-        s.leaf_vcf_nodes = self.params.leaf_vcf_nodes if solver is not None else 0
-        s.tree_vct_visits = self.params.tree_vct_visits
-        s.leaf_defences = self.params.leaf_defences and s.leaf_vcf_nodes > 0
-        s.tree_vct_nodes = self.params.tree_vct_nodes if s.leaf_vcf_nodes > 0 else 0
-        s.max_tree_vct_nodes = self.params.max_tree_vct_nodes
+        self.state.settings = self.params.kernel_settings(MAX_POINTS, solver=solver is not None)
         self.state.graph.common_units = NODE_UNITS
         self.memory_bytes = memory_bytes
         clear_graph(&self.state.graph)
@@ -181,8 +167,8 @@ cdef class Tree:
         cdef BoardState* b = self.board.state
         if planes.shape[0] < rows or keys.shape[0] < rows:
             raise ValueError(f"planes and keys must have at least {rows} rows")
-        if planes.shape[1] != N_PLANES or planes.shape[2] != b.height or planes.shape[3] != b.width:
-            raise ValueError(f"planes must be [B, {N_PLANES}, {b.height}, {b.width}]")
+        if planes.shape[1] != PLANE_COUNT or planes.shape[2] != b.height or planes.shape[3] != b.width:
+            raise ValueError(f"planes must be [B, {PLANE_COUNT}, {b.height}, {b.width}]")
         return 0
 
     def select(self, float[:, :, :, ::1] planes, uint64_t[::1] keys, int root_move=-1):

@@ -16,11 +16,11 @@ ALLOWED = {
     "engine/threats": {"libc", "cython", "numpy", "cpython", "engine.rules", "engine.threats"},
     "engine/threats/kernel": {"libc", "engine.rules", "engine.threats"},
     "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
-                      "engine._encoding", "engine.evaluator._backend"},
+                      "engine._encoding", "engine.evaluator._backend", "engine.planes"},
     "engine/search/kernel": {"libc", "engine.rules", "engine.threats", "engine.search", "engine._encoding",
                              "engine.evaluator._backend"},
     "engine/evaluator": {"libc", "numpy", "engine.evaluator"},
-    "engine": {"libc", "numpy", "engine.rules", "engine.threats"},
+    "engine": {"libc", "numpy", "engine.planes", "engine.rules", "engine.threats"},
     "training/net": {"libc"},
     "training/play": {"libc", "numpy", "cpython", "engine"},
 }

@@ -20,7 +20,7 @@ cdef extern from *:
     const double MINIMAX_UNIT "TENGEN_MINIMAX_UNIT"           # unit of `Edge.minimax`
     const double MIN_REMAIN "TENGEN_MIN_REMAIN"         # smallest prior left over when all likely moves are refuted
 
-cdef struct SearchSettings:  # `engine.search.params.SearchParams`, as the kernel reads them
+cdef struct SearchSettings:  # filled by name from `SearchParams.kernel_settings`
     double c_puct, c_puct_log, c_puct_base
     double fpu_reduction, fpu_reduction_root
     double inverse_temperature

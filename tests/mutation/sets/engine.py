@@ -110,22 +110,22 @@ MUTATIONS = (
     Mutation(
         "planes: the opponent's fives are marked as own ones",
         "engine/_encoding.pyx",
-        "out[(3 + side) * n + i] = 1",
-        "out[3 * n + i] = 1",
+        "out[(PLANE_OWN_FIVE + side) * n + i] = 1",
+        "out[PLANE_OWN_FIVE * n + i] = 1",
         pytest("tests/unit/test_encoding.py"),
     ),
     Mutation(
         "planes: where the opponent would begin is marked as what stops him",
         "engine/_encoding.pyx",
-        "out[14 * n + threat.move] = 1",
-        "out[15 * n + threat.move] = 1",
+        "out[PLANE_THREAT_MOVE * n + threat.move] = 1",
+        "out[PLANE_THREAT_DEFENCE * n + threat.move] = 1",
         pytest("tests/unit/test_encoding.py"),
     ),
     Mutation(
         "leaf: all moves are kept although the opponent threatens to win",
         "engine/search/kernel/simulate.pxd",
         "return keep_defences(&sim.threat, &sim.moves)",
-        "return ruling",
+        "return status",
         DEFENCES,
     ),
     Mutation(
