@@ -23,7 +23,7 @@ from pathlib import Path
 
 from arena.timing_lock import pause_while_timed
 from training.crew.cores import learner_threads, worker_count
-from training.crew.players import Here, Players, Terms, Venue
+from training.crew.players import Backend, LocalBackend, Players, PoolConfig
 from training.data.imports import count_games
 from training.data.journal import recover_journals
 from training.data.replay_buffer import ReplayBuffer
@@ -60,7 +60,7 @@ class Run:
         stopped: Callable[[], bool],
         display: Display,
         weights: Mapping[Path, float] | None = None,
-        venue: Venue | None = None,
+        backend: Backend | None = None,
         records: bool = False,
     ) -> None:
         """Open or continue a run. A run that is refused has changed nothing in its directory.
@@ -71,7 +71,7 @@ class Run:
             stopped: asked often; when true the run saves and returns.
             display: progress for people.
             weights: checkpoints that a new run begins with, and their shares; see `Learner.adopt`.
-            venue: where games are played; this machine without one.
+            backend: where games are played; this machine without one.
             records: whether games of other runs will lie in `records` when `run` is called.
 
         Raises:
@@ -82,8 +82,8 @@ class Run:
         """
         self.config, self.run_dir, self._stopped, self._display = config, run_dir, stopped, display
         self.device = choose_device(config.device).type
-        self._venue = venue or Here()
-        self.play_device = self._venue.device(self.device)
+        self._backend = backend or LocalBackend()
+        self.play_device = self._backend.device(self.device)
         self.workers = worker_count(config, self.device)
         threads = learner_threads(config, self.device, self.workers)
         learner_config = dataclasses.replace(config.learner, threads=threads)
@@ -144,8 +144,8 @@ class Run:
             if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
                 self._export(self.state.cycle)  # a run that came without its exports
             seed = self.config.seed * 1_000_003 + self.state.cycle
-            terms = Terms(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
-            crew = self._venue.open(terms)
+            pool = PoolConfig(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
+            crew = self._backend.open(pool)
             self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
             if self.config.self_play_net == "best" and not self.state.cycle:
                 self._measure(crew)  # a run that begins with weights
@@ -213,7 +213,7 @@ class Run:
         self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
-        rates = counters.rates(seconds) | crew.figures()
+        rates = counters.rates(seconds) | crew.metrics()
         self._mean_rate = rates["positions_per_s"]
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
         self.buffer.refresh(state.cycle)
@@ -248,7 +248,7 @@ class Run:
             for name, value in learner.step(n).items():
                 total[name] = total.get(name, 0.0) + n * value
             done += n
-            crew.tend()
+            crew.poll()
             self._show(f"batch {done}/{budget}")
         if done:
             self._metrics = {name: value / done for name, value in total.items()}

@@ -28,7 +28,7 @@ from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, to_mapping, weighted_runs
 
 if TYPE_CHECKING:
-    from training.crew.players import Venue
+    from training.crew.players import Backend
     from training.run.plan import Plan
 
 
@@ -164,7 +164,7 @@ def _start(args: argparse.Namespace, recipe: Recipe) -> str:
     return given
 
 
-def reach(address: str) -> Venue:
+def reach(address: str) -> Backend:
     """Return the cluster of Ray at an address.
 
     Raises:
@@ -201,9 +201,9 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
     choose_device(last.config.device)  # and a missing GPU
     if last.config.learner.teacher:
         find_teacher(Path(last.config.learner.teacher), lambda line: None)  # and a teacher that is not there
-    venue = reach(args.ray) if args.ray else None  # and a cluster that is not there
+    backend = reach(args.ray) if args.ray else None  # and a cluster that is not there
     with stop_wish() as stopped:
-        _run_plans([*before, last], start, venue, stopped)
+        _run_plans([*before, last], start, backend, stopped)
     return 0
 
 
@@ -225,7 +225,9 @@ def _entered(run_dir: Path) -> Iterator[DirectoryLock]:
         raise
 
 
-def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: Callable[[], bool]) -> None:
+def _run_plans(
+    plans: Sequence[Plan], start: str, backend: Backend | None, stopped: Callable[[], bool]
+) -> None:
     """Make runs one after the other, the last one the run itself, until it is over or somebody stops it."""
     from training.loop import Run
     from training.run.display import Display
@@ -235,7 +237,7 @@ def _run_plans(plans: Sequence[Plan], start: str, venue: Venue | None, stopped: 
         weights = plan.checkpoints()
         plan.check_records()
         with _entered(plan.run_dir) as lock:
-            run = Run(plan.config, plan.run_dir, stopped, display, weights, venue, bool(plan.records))
+            run = Run(plan.config, plan.run_dir, stopped, display, weights, backend, bool(plan.records))
         # Nothing refuses this start any more: from here on the directory changes.
         stored = plan.run_dir / "config.json"
         named = start if plan is plans[-1] else "--config"

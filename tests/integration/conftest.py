@@ -34,8 +34,8 @@ def players(cluster: Any, tmp_path: Path, said: list[str]) -> Iterator[Any]:
     from training.cluster.players import Cluster
 
     cluster.add_node(num_cpus=1)
-    venue = Cluster(cluster.address)
-    made = venue.open(terms(tmp_path, said))
+    backend = Cluster(cluster.address)
+    made = backend.open(terms(tmp_path, said))
     yield made
     made.close()
-    venue.close()
+    backend.close()

@@ -14,11 +14,11 @@ from unittest import mock
 
 from training import selfplay
 from training.crew import players
-from training.crew.crew import Crew
+from training.crew.crew import WorkerPool
 from training.crew.worker import work
 
 
-class LocalCrew(Crew):
+class LocalCrew(WorkerPool):
     """A crew whose workers are threads: the same orders, games, journals, shards; none can be killed."""
 
     def _start(self, index: int, life: int) -> Connection:
@@ -44,7 +44,7 @@ def train(run_dir: Path, *arguments: str) -> Done:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
-            mock.patch.object(players, "Crew", LocalCrew),
+            mock.patch.object(players, "WorkerPool", LocalCrew),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):

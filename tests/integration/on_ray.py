@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from training.crew.players import Players, Terms
+from training.crew.players import Players, PoolConfig
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.play.game import Counters
@@ -18,7 +18,7 @@ from training.settings.schema import RunConfig
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
-CONFIG = RunConfig(play=PLAY, games=8, cycle_positions=500, worker_silence_s=5.0)
+CONFIG = RunConfig(play=PLAY, games=8, cycle_positions=500)
 SETTINGS = [
     "--preset", "smoke", "--minutes", "0", "--device", "cpu", "--set", "cycle_positions=600",
     "--set", "learner.window_min=500", "--set", "evaluation.every_minutes=100",
@@ -34,10 +34,10 @@ def head(**settings: Any) -> Any:
     return Cluster(initialize_head=True, head_node_args=given)
 
 
-def terms(run_dir: Path, said: list[str]) -> Terms:
+def terms(run_dir: Path, said: list[str]) -> PoolConfig:
     """Return what players are told; their lines go to `said`."""
     (run_dir / "records").mkdir(exist_ok=True)
-    return Terms(run_dir, CONFIG, 3, "cpu", 1, said.append)
+    return PoolConfig(run_dir, CONFIG, 3, "cpu", 1, said.append, silence_s=5.0)
 
 
 def play(

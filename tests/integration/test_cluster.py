@@ -17,7 +17,18 @@ from typing import Any
 
 import pytest
 
-from tests.integration.on_ray import MIX, PLAY, SETTINGS, command, cycles, games, names, play, terms, wait_for
+from tests.integration.on_ray import (
+    MIX,
+    PLAY,
+    SETTINGS,
+    command,
+    cycles,
+    games,
+    names,
+    play,
+    terms,
+    wait_for,
+)
 from tests.unit.nets import write_net
 from training.crew.crew import WorkerError
 from training.data.shards import encode, list_shards, read_shard
@@ -34,7 +45,7 @@ def test_players_of_a_cluster_do_what_local_ones_do(players: Any, tmp_path: Path
     assert len(found) == len(names(found)) == sum(c.games for c in counters)
     assert all(c.moves >= 500 for c in counters)
     assert {game.net_id for game in found} == {"tactical"}
-    figures = players.figures()
+    figures = players.metrics()
     assert figures["players"] == 1 and figures["lost_orders"] == 0
     assert 1 < figures["bytes_a_position"] < 60
     spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), ArenaPlayer("u", "uniform", 8), 7, 7, 0, pairs=6)
@@ -72,11 +83,11 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
     monkeypatch.setattr(players._inbox, "take", take)
     play(players, 2)
     assert sum("checksum wrong" in line and "given again" in line for line in said) == 1
-    assert players.figures()["damaged_orders"] == 1
+    assert players.metrics()["damaged_orders"] == 1
     os.kill(players._staff._members[0].pid, signal.SIGSTOP)
     play(players, 3, 4000)
     assert sum("killed and replaced" in line for line in said) == 1
-    assert players.figures()["lost_orders"] >= 1
+    assert players.metrics()["lost_orders"] >= 1
     found = games(tmp_path)
     assert len(found) == len(names(found))
 
@@ -98,15 +109,15 @@ def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
     root = str(Path(__file__).resolve().parents[2])
     (other / "sitecustomize.py").write_text(f"import sys\nsys.path.insert(0, {root!r})\n{patch}")
     cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(other)})
-    venue = Cluster(cluster.address)
-    players = venue.open(terms(tmp_path, said))
+    backend = Cluster(cluster.address)
+    players = backend.open(terms(tmp_path, said))
     try:
         with pytest.raises(WorkerError, match=rf"no machine .* can play; .*{words}"):
             play(players, 1)
         assert len(said) == 1 and "is refused" in said[0]
     finally:
         players.close()
-        venue.close()
+        backend.close()
 
 
 def test_a_match_is_the_same_on_a_cluster(cluster: Any, tmp_path: Path, capsys: Any) -> None:

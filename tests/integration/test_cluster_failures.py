@@ -15,7 +15,17 @@ import pytest
 from arena.limits import BrainLimits
 from arena.match_config import MatchConfig
 from arena.match_runner import play_index
-from tests.integration.on_ray import SETTINGS, command, cycles, games, head, names, play, terms, wait_for
+from tests.integration.on_ray import (
+    SETTINGS,
+    command,
+    cycles,
+    games,
+    head,
+    names,
+    play,
+    terms,
+    wait_for,
+)
 from training.crew.crew import WorkerError
 from training.data.journal import read_journal
 from training.settings.play import Mix
@@ -89,8 +99,8 @@ def test_a_net_that_the_object_store_does_not_take_is_one_error(tmp_path: Path, 
     full = head(object_store_memory=80 << 20, _system_config={"local_fs_capacity_threshold": 0.0})
     try:
         full.add_node(num_cpus=1)
-        venue = Cluster(full.address)
-        players = venue.open(terms(tmp_path, said))
+        backend = Cluster(full.address)
+        players = backend.open(terms(tmp_path, said))
         counters = play(players, 1)
         filling = []
         for size in (8 << 20, 1 << 18):
@@ -105,7 +115,7 @@ def test_a_net_that_the_object_store_does_not_take_is_one_error(tmp_path: Path, 
         filling.clear()
         assert play(players, 2).moves >= 500, "with room again it goes on"
         players.close()
-        venue.close()
+        backend.close()
     finally:
         ray.shutdown()
         full.shutdown()
@@ -123,8 +133,8 @@ def test_a_machine_with_a_full_disk_is_left_alone(
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
     )
     cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)})
-    venue = Cluster(cluster.address)
-    players = venue.open(terms(tmp_path, said))
+    backend = Cluster(cluster.address)
+    players = backend.open(terms(tmp_path, said))
     try:
         first = play(players, 1)
         cluster.add_node(num_cpus=1)
@@ -144,7 +154,7 @@ def test_a_machine_with_a_full_disk_is_left_alone(
         assert len(found) == len(names(found)) >= first.games
     finally:
         players.close()
-        venue.close()
+        backend.close()
 
 
 def test_a_game_that_nobody_can_play_any_more_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from training.crew.crew import Crew, WorkerError
+from training.crew.crew import WorkerError, WorkerPool
 from training.data.shards import list_shards, read_shard
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.settings.play import Mix, PlayConfig
@@ -24,19 +24,19 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def crew(tmp_path: Path, said: list[str]) -> Iterator[Crew]:
+def crew(tmp_path: Path, said: list[str]) -> Iterator[WorkerPool]:
     (tmp_path / "records").mkdir()
-    crew = Crew(2, tmp_path, PLAY, 8, 3, "cpu", said.append)
+    crew = WorkerPool(2, tmp_path, PLAY, 8, 3, "cpu", said.append)
     yield crew
     crew.close()
 
 
-def kill(crew: Crew, index: int) -> None:
+def kill(crew: WorkerPool, index: int) -> None:
     os.kill(crew._processes[index].pid, signal.SIGKILL)
     crew._processes[index].join(5)
 
 
-def test_a_killed_worker_goes_on_where_it_was(crew: Crew, said: list[str], tmp_path: Path) -> None:
+def test_a_killed_worker_goes_on_where_it_was(crew: WorkerPool, said: list[str], tmp_path: Path) -> None:
     killed, seen = [], []
     journals = [tmp_path / "records" / f"000001-00{life}.journal" for life in ("", "-1")]
 
@@ -61,7 +61,7 @@ def test_a_killed_worker_goes_on_where_it_was(crew: Crew, said: list[str], tmp_p
     assert counters.moves >= 16_000
 
 
-def test_a_worker_that_died_while_idle_gets_its_next_order(crew: Crew, said: list[str]) -> None:
+def test_a_worker_that_died_while_idle_gets_its_next_order(crew: WorkerPool, said: list[str]) -> None:
     kill(crew, 1)
     counters, _, _ = crew.play(1, "tactical", MIX, 2000, lambda *_: None, lambda: False)
     assert counters.moves >= 2000 and len(said) == 1
@@ -82,7 +82,7 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
         said.append(line)
         crew._silence_s = 0.0  # enough seen; the next one may take its time to start
 
-    crew = Crew(2, tmp_path, PLAY, 8, 3, "cpu", report)
+    crew = WorkerPool(2, tmp_path, PLAY, 8, 3, "cpu", report)
 
     def hang(*_: object) -> bool:
         if not hung:
@@ -107,7 +107,9 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
     assert len(said) == 2 and not list((tmp_path / "records").glob("*.journal"))
 
 
-def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(crew: Crew, tmp_path: Path) -> None:
+def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(
+    crew: WorkerPool, tmp_path: Path
+) -> None:
     crew.plan(1, "tactical", MIX, 500)
     crew.plan(2, "tactical", MIX, 10**6)
     first, _, _ = crew.play(1, "uniform", MIX, 1, lambda *_: None, lambda: False)
@@ -122,19 +124,19 @@ def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(crew: C
     assert late.moves > 0 and first.games + late.games == len(games), "nothing that was played is forgotten"
 
 
-def test_a_worker_that_dies_while_the_run_learns_is_started_again(crew: Crew, said: list[str]) -> None:
+def test_a_worker_that_dies_while_the_run_learns_is_started_again(crew: WorkerPool, said: list[str]) -> None:
     crew.plan(1, "tactical", MIX, 500)
     crew.plan(2, "tactical", MIX, 3000)
     crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
     kill(crew, 1)
-    crew.tend()
+    crew.poll()
     assert len(said) == 1 and "started again" in said[0]
     counters, _, _ = crew.play(2, "tactical", MIX, 3000, lambda *_: None, lambda: False)
     assert counters.moves >= 3000 and len(said) == 1
 
 
 def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
-    crew = Crew(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
+    crew = WorkerPool(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
     try:
         with pytest.raises(WorkerError, match=r"worker 0 failed: .*000001-00\.journal") as caught:
             crew.play(1, "tactical", MIX, 100, lambda *_: None, lambda: False)
@@ -143,7 +145,7 @@ def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
         crew.close()
 
 
-def test_what_kills_a_worker_every_time_ends_the_run(crew: Crew, said: list[str]) -> None:
+def test_what_kills_a_worker_every_time_ends_the_run(crew: WorkerPool, said: list[str]) -> None:
     with pytest.raises(WorkerError, match=r"worker 0 ended unexpectedly 3 times in a row \(exit code -9\)"):
         crew.play(1, "tactical", MIX, 10**9, lambda *_: kill(crew, 0), lambda: False)
     assert len(said) == 2

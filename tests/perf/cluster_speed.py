@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from training.crew.players import Here, Players, Terms
+from training.crew.players import LocalBackend, Players, PoolConfig
 from training.settings.play import Mix
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
@@ -63,13 +63,13 @@ def main() -> int:
     cluster = LocalCluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     for _ in range(args.nodes):
         cluster.add_node(num_cpus=1)
-    venue = Cluster(cluster.address)
+    backend = Cluster(cluster.address)
     with tempfile.TemporaryDirectory() as folder:
         teams: dict[str, Players] = {}
-        for name, where in (("local", Here()), ("ray", venue)):
+        for name, where in (("local", LocalBackend()), ("ray", backend)):
             (Path(folder) / name / "records").mkdir(parents=True)
-            terms = Terms(Path(folder) / name, config, 1, "cpu", args.nodes, print)
-            teams[name] = where.open(terms)
+            pool = PoolConfig(Path(folder) / name, config, 1, "cpu", args.nodes, print)
+            teams[name] = where.open(pool)
         rates: dict[str, list[float]] = {name: [] for name in teams}
         count = 0
         for turn in range(args.turns + 2):  # the first two: everything starts, then how long a turn is
@@ -84,12 +84,12 @@ def main() -> int:
             if turn == 0:
                 count = 1000
         mean = {name: sum(found) / len(found) for name, found in rates.items()}
-        figures = teams["ray"].figures()
+        figures = teams["ray"].metrics()
         for players in teams.values():
             players.close()
         wire = f"{figures['bytes_a_position']:.1f} bytes a position, a net of {figures['net_bytes']:.0f}"
         print(f"ray / local: {mean['ray'] / mean['local']:.3f}; {wire}")
-    venue.close()
+    backend.close()
     cluster.shutdown()
     return 0
 

@@ -55,13 +55,13 @@ class StandInCrew:
         self.played.append((spec.a.name, spec.b.name))
         return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=20 * spec.pairs)
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         return {}
 
     def plan(self, cycle: int, net: str, *_: object) -> None:
         self.planned.append((cycle, net if net == UNIFORM else Path(net).name.partition(".")[0]))
 
-    def tend(self) -> None:
+    def poll(self) -> None:
         """Nobody to look after."""
 
     def close(self) -> Counters:
@@ -70,8 +70,8 @@ class StandInCrew:
 
 @pytest.fixture(autouse=True)
 def crew(monkeypatch) -> type[StandInCrew]:
-    kind = type("Crew", (StandInCrew,), {"asked": [], "planned": [], "played": []})
-    monkeypatch.setattr(players, "Crew", kind)
+    kind = type("WorkerPool", (StandInCrew,), {"asked": [], "planned": [], "played": []})
+    monkeypatch.setattr(players, "WorkerPool", kind)
     return kind
 
 

@@ -221,7 +221,7 @@ def test_what_a_run_begins_with_is_not_lost_by_a_kill_before_its_first_checkpoin
     begun_with = []
 
     class KilledRun:
-        def __init__(self, config, run_dir, stopped, display, weights, venue, records):
+        def __init__(self, config, run_dir, stopped, display, weights, backend, records):
             begun_with.append(weights)
 
         def run(self):

@@ -232,10 +232,10 @@ class FakeCrew:
     def plan(self, *order):
         """Nothing begins before it has to."""
 
-    def tend(self):
+    def poll(self):
         """Nobody to look after."""
 
-    def figures(self):
+    def metrics(self):
         return {}
 
 

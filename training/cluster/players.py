@@ -20,7 +20,7 @@ from training.cluster.parcels import Dispatch
 from training.cluster.session import HeadLostError, connect, leave
 from training.cluster.staff import Staff
 from training.crew.crew import WorkerError
-from training.crew.players import SILENCE_S, Players, Terms
+from training.crew.players import Players, PoolConfig
 from training.data.shards import RecordError
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
@@ -47,9 +47,9 @@ class Cluster:
         """Return the processor: GPUs learn."""
         return "cpu"
 
-    def open(self, terms: Terms) -> Players:
+    def open(self, pool: PoolConfig) -> Players:
         """Take on players wherever there are cores."""
-        return RayPlayers(terms)
+        return RayPlayers(pool)
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -59,15 +59,15 @@ class Cluster:
 class RayPlayers:
     """See `Players`."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, pool: PoolConfig) -> None:
         """Begin to hire."""
-        self._terms = terms
-        self._ahead = terms.config.ahead_cycles * terms.config.cycle_positions
-        self._desk = Desk(terms.seed)
-        self._inbox = Inbox(terms.run_dir / "records", terms.report)
+        self._pool = pool
+        self._ahead = pool.config.ahead_cycles * pool.config.cycle_positions
+        self._desk = Desk(pool.seed)
+        self._inbox = Inbox(pool.run_dir / "records", pool.report)
         self._gauges = Gauges()
         self._staff = Staff(
-            terms.config.play, terms.config.games, SILENCE_S, terms.report
+            pool.config.play, pool.config.games, pool.silence_s, pool.report
         )
         self._nets = Dispatch(self._staff.head)
         self._lock = threading.RLock()  # of the desk and the inbox
@@ -84,7 +84,7 @@ class RayPlayers:
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
         """Take no notice: players go on by themselves, with what they know, up to `ahead_cycles`."""
 
-    def tend(self) -> None:
+    def poll(self) -> None:
         """Take no notice: a thread does that."""
 
     def play(
@@ -174,7 +174,7 @@ class RayPlayers:
             self._desk.drop_matches()
         return joined(found)
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return who played, how old the nets were, what was lost, what crossed the wire."""
         return self._figures
 
@@ -186,7 +186,7 @@ class RayPlayers:
         self._thread.join(2 * ORDER_S)
         if not isinstance(self._error, HeadLostError):
             self._staff.close()
-        report = self._terms.report
+        report = self._pool.report
         with self._lock:
             try:
                 late = self._inbox.seal()
@@ -258,7 +258,7 @@ class RayPlayers:
             if answer.shard:
                 self._inbox.take(answer.shard, f"answer to order {order.number}")
         except RecordError as error:
-            self._terms.report(f"{error}: the order is given again")
+            self._pool.report(f"{error}: the order is given again")
             self._gauges.lost()
             self._desk.damaged(order)
             return
@@ -270,5 +270,5 @@ class RayPlayers:
         if len(self._staff):
             self._manned_s = now_s
         elif now_s - self._manned_s > _WAIT_S:
-            self._terms.report("no player yet: the cluster lends no core (`ray status` tells)")
+            self._pool.report("no player yet: the cluster lends no core (`ray status` tells)")
             self._manned_s = now_s

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from training.crew.cores import worker_count
-from training.crew.crew import Crew
+from training.crew.crew import WorkerPool
 from training.play.evaluators import load_evaluator, save_weights
 from training.play.planes import opening_planes
 from training.settings.schema import LearnerConfig, NetConfig, RunConfig
@@ -87,7 +87,7 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
         shapes = dict.fromkeys((*SHAPES, config.learner.net))
         files = nets or [untrained_net(root, shape, device) for shape in shapes]
         for file in files:
-            crew = Crew(workers, root, play, config.games, config.seed, device)
+            crew = WorkerPool(workers, root, play, config.games, config.seed, device)
             try:
                 order = ("raw", file, (15, 15), config.games, seconds / 4)
                 raw = crew.order_all((*order, False), "raw", lambda: False)

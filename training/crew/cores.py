@@ -56,7 +56,7 @@ class BusyShare:
         self._seen: dict[int, float] = {}
         self._looked_s, self._own_s = time.monotonic(), time.process_time()
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return `cores_busy`, a share since the last call, and the cores that this process had of it.
 
         Nothing where the system does not say. What a worker used that died in between is not counted.

@@ -40,7 +40,7 @@ class _Cycle:
         open: workers that have not answered.
         progress: (games, positions) of each worker so far.
         saved: the same of its lives before this one.
-        counters, slowest_s, cpu_s: as `Crew.play` returns them.
+        counters, slowest_s, cpu_s: as `WorkerPool.play` returns them.
     """
 
     open: set[int]
@@ -56,7 +56,7 @@ class _Cycle:
 
 
 @dataclass(slots=True)
-class _Seat:
+class _WorkerHandle:
     """A worker's place, and what the process that has it was told.
 
     Attributes:
@@ -78,7 +78,7 @@ class _Seat:
     gone: bool = False
 
 
-class Crew:
+class WorkerPool:
     """Worker processes that are given orders and answer when they are done.
 
     An order of self-play waits behind those before it, so that no worker waits for another one or for the
@@ -116,7 +116,7 @@ class Crew:
         self._run_dir, self._seed, self._report, self._silence_s = run_dir, seed, report, silence_s
         self._options = {"device": device, "play": play, "games": games, "niceness": niceness}
         self._processes: list[Any] = [None] * workers
-        self._seats = [_Seat(self._start(index, 0)) for index in range(workers)]
+        self._handles = [_WorkerHandle(self._start(index, 0)) for index in range(workers)]
         self._cycles: dict[int, _Cycle] = {}
         self._answers: dict[int, tuple[Any, ...]] = {}
         self._stopping = False
@@ -145,12 +145,12 @@ class Crew:
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
         """See `Players.plan`: each worker plays its share when it has done what it was told before."""
-        self._cycles[cycle] = _Cycle({index for index, seat in enumerate(self._seats) if not seat.gone})
-        share = -(-positions // len(self._seats))
-        for seat in self._seats:
+        self._cycles[cycle] = _Cycle({index for index, handle in enumerate(self._handles) if not handle.gone})
+        share = -(-positions // len(self._handles))
+        for handle in self._handles:
             order = ("play", cycle, net, mix, share)
-            seat.orders.append(order)
-            self._tell(seat, order)
+            handle.orders.append(order)
+            self._tell(handle, order)
 
     def play(
         self,
@@ -173,7 +173,7 @@ class Crew:
         del self._cycles[cycle]
         return asked.counters, asked.slowest_s, asked.cpu_s
 
-    def tend(self) -> None:
+    def poll(self) -> None:
         """Hear the workers and start those again that died or hang, while the run does something else.
 
         Raises:
@@ -187,7 +187,7 @@ class Crew:
         Raises:
             WorkerError: a worker failed.
         """
-        n = len(self._seats)
+        n = len(self._handles)
         edges = [spec.pairs * i // n for i in range(n + 1)]
         parts = [
             replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
@@ -198,22 +198,22 @@ class Crew:
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""
-        return [m[1:] for m in self._ask([order] * len(self._seats), stopped) if m[0] == answer]
+        return [m[1:] for m in self._ask([order] * len(self._handles), stopped) if m[0] == answer]
 
     def _ask(self, orders: list[tuple[Any, ...]], stopped: Callable[[], bool]) -> list[tuple[Any, ...]]:
         """Give each worker an order and return their answers, but for those that leave after a stop."""
         self._answers.clear()
-        for seat, order in zip(self._seats, orders, strict=True):
-            if not seat.gone:
-                seat.question = order
-                self._tell(seat, order)
-        while any(seat.question for seat in self._seats):
+        for handle, order in zip(self._handles, orders, strict=True):
+            if not handle.gone:
+                handle.question = order
+                self._tell(handle, order)
+        while any(handle.question for handle in self._handles):
             self._look(stopped)
         return [self._answers[index] for index in sorted(self._answers)]
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the share of all cores that this process and its workers used since the last call."""
-        return self._busy.figures()
+        return self._busy.metrics()
 
     def close(self) -> Counters:
         """Stop the workers and return what was played of cycles that no `play` has told of.
@@ -222,10 +222,10 @@ class Crew:
         """
         deadline_s = time.monotonic() + _STOP_PATIENCE_S
         with contextlib.suppress(WorkerError):
-            while not all(seat.gone for seat in self._seats) and time.monotonic() < deadline_s:
+            while not all(handle.gone for handle in self._handles) and time.monotonic() < deadline_s:
                 self._look(lambda: True)
-        for seat, process in zip(self._seats, self._processes, strict=True):
-            seat.pipe.close()
+        for handle, process in zip(self._handles, self._processes, strict=True):
+            handle.pipe.close()
             process.join(max(0.0, deadline_s - time.monotonic()))
             if process.is_alive():
                 process.kill()
@@ -237,103 +237,103 @@ class Crew:
 
     # --- the workers
 
-    def _tell(self, seat: _Seat, order: tuple[Any, ...]) -> None:
+    def _tell(self, handle: _WorkerHandle, order: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError):  # it has died: the next look starts it again, with its orders
-            seat.pipe.send(order)
+            handle.pipe.send(order)
 
     def _look(self, stopped: Callable[[], bool], timeout_s: float = _LOOK_S) -> None:
         """Hear what workers say, and see that they do."""
         if not self._stopping and stopped():
             self._stopping = True
-            for seat in self._seats:
-                self._tell(seat, ("stop",))
-        spoken = wait([seat.pipe for seat in self._seats if not seat.gone], timeout_s)
+            for handle in self._handles:
+                self._tell(handle, ("stop",))
+        spoken = wait([handle.pipe for handle in self._handles if not handle.gone], timeout_s)
         now_s = time.monotonic()
         passed_s, self._looked_s = min(now_s - self._looked_s, 5 * _LOOK_S), now_s
-        for index, seat in enumerate(self._seats):
-            if seat.pipe in spoken:
-                seat.silent_s = 0.0
+        for index, handle in enumerate(self._handles):
+            if handle.pipe in spoken:
+                handle.silent_s = 0.0
                 self._hear(index)
-            elif seat.orders or seat.question:
-                seat.silent_s += passed_s
-            if self._silence_s and seat.silent_s > self._silence_s and not seat.gone:
+            elif handle.orders or handle.question:
+                handle.silent_s += passed_s
+            if self._silence_s and handle.silent_s > self._silence_s and not handle.gone:
                 self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
-                seat.silent_s = 0.0
+                handle.silent_s = 0.0
                 self._processes[index].kill()  # its pipe closes, and the next look starts it again
 
     def _hear(self, index: int) -> None:
         """Take what a worker has said."""
-        seat = self._seats[index]
+        handle = self._handles[index]
         try:
-            while seat.pipe.poll():
-                self._take(index, seat.pipe.recv())
+            while handle.pipe.poll():
+                self._take(index, handle.pipe.recv())
         except (EOFError, OSError) as error:
             self._lost(index, error)
 
     def _take(self, index: int, message: tuple[Any, ...]) -> None:
-        seat, (kind, *said) = self._seats[index], message
+        handle, (kind, *said) = self._handles[index], message
         if kind == "error":
             raise WorkerError(f"self-play worker {index} failed: {said[0]}")
         if kind == "alive":
             return
         if kind == "progress":
-            asked = self._cycles[seat.orders[0][1]]
+            asked = self._cycles[handle.orders[0][1]]
             before = asked.saved.get(index, (0, 0))
             asked.progress[index] = before[0] + said[0], before[1] + said[1]
             return
-        seat.deaths = 0
+        handle.deaths = 0
         if kind == "done":
-            asked = self._cycles[seat.orders.popleft()[1]]
+            asked = self._cycles[handle.orders.popleft()[1]]
             asked.open.discard(index)
             asked.counters.add(said[0])
             asked.slowest_s = max(asked.slowest_s, said[1])
             asked.cpu_s += said[2]
         else:
-            seat.question = None
+            handle.question = None
             self._answers[index] = message
 
     def _lost(self, index: int, error: Exception) -> None:
         """A worker has ended: keep what it has finished, and start it again if it was not to stop."""
-        seat, process = self._seats[index], self._processes[index]
+        handle, process = self._handles[index], self._processes[index]
         self._save(index)
         if self._stopping:
-            seat.gone, seat.question = True, None
-            seat.orders.clear()
+            handle.gone, handle.question = True, None
+            handle.orders.clear()
             for asked in self._cycles.values():
                 asked.open.discard(index)
             return
         process.join(1)  # the pipe closes a moment before the code is known
-        seat.deaths += 1
-        if seat.deaths == _LIVES:
+        handle.deaths += 1
+        if handle.deaths == _LIVES:
             raise WorkerError(
                 f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit code "
                 f"{process.exitcode}); the same command goes on from the last cycle"
             ) from error
-        seat.pipe.close()
-        seat.life += 1
-        seat.pipe = self._start(index, seat.life)
-        for order in (*seat.orders, seat.question):
+        handle.pipe.close()
+        handle.life += 1
+        handle.pipe = self._start(index, handle.life)
+        for order in (*handle.orders, handle.question):
             if order is not None:
-                self._tell(seat, order)
+                self._tell(handle, order)
         self._report(
             f"self-play worker {index} ended unexpectedly (exit code {process.exitcode}): started again"
         )
 
     def _save(self, index: int) -> None:
         """Keep what a dead worker has finished of its order, and leave the rest to the next one."""
-        seat = self._seats[index]
-        if not seat.orders:
+        handle = self._handles[index]
+        if not handle.orders:
             return
-        *order, left = seat.orders[0]
+        *order, left = handle.orders[0]
         asked = self._cycles[order[1]]
-        stem = shard_stem(order[1], index, seat.life)
+        stem = shard_stem(order[1], index, handle.life)
         journal = self._run_dir / "records" / f"{stem}.journal"
         games = recover_journal(journal, self._report) if journal.exists() else []
         done = sum(game.positions for game in games)
         asked.counters.add(Counters(games=len(games), moves=done))
         before = asked.saved.get(index, (0, 0))
         asked.saved[index] = asked.progress[index] = before[0] + len(games), before[1] + done
-        seat.orders[0] = (*order, max(1, left - done))
+        handle.orders[0] = (*order, max(1, left - done))
 
 
 @contextlib.contextmanager

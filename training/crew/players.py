@@ -1,7 +1,7 @@
 """The seam between a run and whoever plays for it: processes of this machine, or those of many.
 
-The loop asks for positions, for matches, for an end, and for nothing else. `Here` is the machine that the run
-is on; `training.cluster` is the other implementation.
+The loop asks for positions, for matches, for an end, and for nothing else. `LocalBackend` is the machine that
+the run is on; `training.cluster` is the other implementation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from training.crew.crew import Crew
+from training.crew.crew import WorkerPool
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.game import Counters
 from training.settings.play import Mix
@@ -59,21 +59,26 @@ class Players(Protocol):
             WorkerError: nobody can play, or games cannot be kept.
         """
 
-    def tend(self) -> None:
+    def poll(self) -> None:
         """Look after the players, now and then while the run does something else."""
 
     def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
         """Play a match and return its whole result; with `stopped` it is cut short."""
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return what is to be logged about the last `play`, besides what it counted."""
 
     def close(self) -> Counters:
         """End whatever plays and return what no `play` has told of; finished games are kept."""
 
 
+SILENCE_S = 120.0
+"""A worker that says nothing for so long is started again (*derived*: ten times the start of torch on a busy
+machine of two cores; workers speak once a second, unless one step of their games takes longer)."""
+
+
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PoolConfig:
     """What players are told when a run takes them on.
 
     Attributes:
@@ -83,6 +88,7 @@ class Terms:
         device: "cpu" or "cuda", for the nets of self-play.
         workers: processes that this machine would start.
         report: gets a line about whatever goes wrong and is mended.
+        silence_s: a worker that says nothing for so long is started again.
     """
 
     run_dir: Path
@@ -91,21 +97,19 @@ class Terms:
     device: str
     workers: int
     report: Callable[[str], None]
+    silence_s: float = SILENCE_S
 
 
-class Venue(Protocol):
+class Backend(Protocol):
     """Where games are played."""
 
     def device(self, learner: str) -> str:
         """Return the device that nets play on, for a learner on this one."""
 
-    def open(self, terms: Terms) -> Players:
+    def open(self, pool: PoolConfig) -> Players:
         """Take players on."""
 
 
-SILENCE_S = 120.0
-"""A worker that says nothing for so long is started again (*derived*: ten times the start of torch on a busy
-machine of two cores; workers speak once a second, unless one step of their games takes longer)."""
 RAY_COMMAND = f'{sys.executable} -m pip install "ray>=2.40"'
 """What installs Ray where this program runs. (The name "tengen" on PyPI is another program.)"""
 
@@ -120,17 +124,17 @@ def require_ray() -> None:
         raise ConfigError(f"--ray needs Ray, which is not installed: {RAY_COMMAND}")
 
 
-class Here:
+class LocalBackend:
     """The machine of the run: worker processes, fed from its own disk."""
 
     def device(self, learner: str) -> str:
         """Return the learner's device."""
         return learner
 
-    def open(self, terms: Terms) -> Players:
+    def open(self, pool: PoolConfig) -> Players:
         """Start the processes."""
-        config = terms.config
-        return Crew(
-            terms.workers, terms.run_dir, config.play, config.games, terms.seed, terms.device, terms.report,
-            SILENCE_S, _NICENESS if config.ahead_cycles >= 1 else 0,
+        config = pool.config
+        return WorkerPool(
+            pool.workers, pool.run_dir, config.play, config.games, pool.seed, pool.device, pool.report,
+            pool.silence_s, _NICENESS if config.ahead_cycles >= 1 else 0,
         )  # fmt: skip
