@@ -6,6 +6,8 @@ A new rule is a member of `Rule` and a row of `SPECS`. `engine.rules._board` rea
 from __future__ import annotations
 
 import enum
+import functools
+import operator
 from dataclasses import dataclass
 
 
@@ -93,7 +95,7 @@ NET_RULES = tuple(int(rule) for rule in Rule if rule.spec.seen_as is None)
 """Values of the rules that the input planes of nets tell apart."""
 
 CONTINUOUS_BIT = 2  # protocol: the game goes on after a five, whose stones become obstacles
-RULE_BITS = CONTINUOUS_BIT | Rule.STANDARD | Rule.RENJU | Rule.CARO | Rule.OMOK
+RULE_BITS = functools.reduce(operator.or_, ALL_RULES, CONTINUOUS_BIT)
 """Bits of `INFO rule` that mean something here."""
 
 
@@ -114,8 +116,8 @@ def rule_of_words(text: str) -> Rule | None:
 def rule_from_mask(mask: int) -> Rule:
     """Return the rule that an `INFO rule` bitmask asks for.
 
-    The continuous bit does not change which line wins and is ignored here. If a mask mixes a rule with
-    forbidden moves with other bits, that rule wins, renju first: a forbidden move can lose the game at once.
+    The continuous bit does not change which line wins and is ignored here. If a mask mixes a rule that has
+    forbidden moves with other bits, that rule wins, the smaller value first: such a move can lose the game.
 
     Args:
         mask: any integer; bits 1 exactly five, 2 continuous, 4 renju, 8 caro, 16 Omok.
@@ -124,8 +126,8 @@ def rule_from_mask(mask: int) -> Rule:
         ValueError: if the mask is negative or has bits that no manager defines.
     """
     if mask < 0 or mask & ~RULE_BITS:
-        raise ValueError(f"rule must be a bitmask from 0 to {int(RULE_BITS)}, not {mask}")
-    for rule in (Rule.RENJU, Rule.OMOK):
-        if mask & rule:
+        raise ValueError(f"rule must be a bitmask from 0 to {RULE_BITS}, not {mask}")
+    for rule in Rule:
+        if mask & rule and any(rule.spec.forbidden):
             return rule
     return Rule(mask & Rule.STANDARD_CARO)
