@@ -49,14 +49,13 @@ def test_kernel_modules_import_only_what_their_folder_may_know(path: Path) -> No
     assert {m for m in imported(path) if not allowed(m, permitted)} == set()
 
 
-LONGEST = {".py": 400, ".pyx": 600, ".pxd": 600, ".h": 600}
-"""Lines of a file: what is longer has more than one reason to change."""
+LONGEST = {".pyx": 600, ".pxd": 600, ".h": 600}
+"""Lines of a file, where ruff cannot count branches: what is longer has more than one reason to change."""
 
 
-def test_files_are_short() -> None:
-    tops = ("engine", "protocol", "board", "arena", "training", "release", "tests", "docs")
-    files = [p for top in tops for p in (ROOT / top).rglob("*") if p.suffix in LONGEST]
-    assert len(files) > 200
+def test_files_of_the_kernel_are_short() -> None:
+    files = [p for top in ("engine", "training") for p in (ROOT / top).rglob("*") if p.suffix in LONGEST]
+    assert len(files) > 40
     lines = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in files}
     assert {name: n for name, n in lines.items() if n > LONGEST[Path(name).suffix]} == {}
 
