@@ -93,7 +93,7 @@ def decode(data: bytes, detect: Detector | None = None, damage: Damage = lambda 
         label = named[1].decode("ascii")
         codec = codec_named(label)
         if codec is not None and (text := _strictly(data, codec)) is not None:
-            if codec != "utf-8" and _is_surely_utf8(data):
+            if codec != "utf-8" and (_is_surely_utf8(data) or _is_sounder_utf8(data, text, damage)):
                 return _decoded(data.decode("utf-8"), "utf-8", f"the text is not {label} (CA) but UTF-8")
             return _decoded(text, codec)
         notes.append(
@@ -180,6 +180,12 @@ def _is_surely_utf8(data: bytes) -> bool:
     """Return whether bytes are UTF-8 by more than chance: some programs save it and leave CA as it was."""
     text = _strictly(data, "utf-8") or ""
     return sum(3 if c >= "\u0800" else 1 for c in text if c >= "\x80") >= SURE
+
+
+def _is_sounder_utf8(data: bytes, text: str, damage: Damage) -> bool:
+    """Return whether few bytes of UTF-8 break the game's brackets only where they are read as CA says."""
+    wide = _strictly(data, "utf-8")
+    return wide is not None and damage(_lines(text)) > damage(_lines(wide))
 
 
 def _least_damaged(data: bytes, guesses: Sequence[str], damage: Damage) -> tuple[str, str] | None:

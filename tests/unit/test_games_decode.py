@@ -125,6 +125,10 @@ def test_utf8_under_another_name_is_seen():
     names = ("黑方棋手", "白方棋手", "好棋")  # as UTF-8 they are valid GBK, too
     tree = read_tree(sgf(names, "GBK").encode())
     assert told(tree)[0] == names and tree.record.notes == ["the text is not GBK (CA) but UTF-8"]
+    short = sgf(("吴", "white", "x"), "GBK").encode()  # as GBK its first name takes the bracket behind it
+    tree = read_tree(short)
+    assert told(tree)[0] == ("吴", "white", "x")
+    assert tree.record.notes == ["the text is not GBK (CA) but UTF-8"]
     few = ("联", "white", "x")  # valid UTF-8 by chance
     few_tree = read_tree(sgf(few, "GBK").encode("gbk"))
     assert few_tree.record.names[0] == "联" and few_tree.record.notes == []
