@@ -107,8 +107,9 @@ def rule_name(rule: int) -> str:
 def rule_of_words(text: str) -> Rule | None:
     """Return the rule that a program's text names, None if it names none that is known."""
     word = "".join(c for c in text.lower() if c.isalnum())
+    plain = word.replace("gomoku", " ")  # which has "omok" in it
     for rule, spec in SPECS.items():
-        if any(part in word for part in spec.words):
+        if any(part in (word if "gomoku" in part else plain) for part in spec.words):
             return rule
     return None
 
