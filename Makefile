@@ -17,7 +17,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
-.PHONY: brain play board train dist docs test test-cluster bench lint debug sanitize clean help
+.PHONY: brain play board train dist docs check test test-cluster bench lint debug sanitize clean help
 help:
 	@echo "make brain   set up .venv, compile the kernel, speak the Gomocup protocol on stdin/stdout"
 	@echo "make play    set up the same and a terminal library, play a game in the terminal"
@@ -25,6 +25,7 @@ help:
 	@echo "make train   set up what training needs, without tests; TORCH=cuda takes torch's build with CUDA (2.7 GB)"
 	@echo "make dist    pack the brain, play a game with it, write dist/tengen-VERSION-PLATFORM.zip"
 	@echo "make docs    build the documentation as a site in build/docs"
+	@echo "make check   run the fast tests of rules, threats, search, protocol, games, arena, settings"
 	@echo "make test    set up everything, run the tests; TORCH=cuda as above"
 	@echo "make test-cluster  add Ray (80 MB), run the tests of self-play on a cluster"
 	@echo "make bench   print the search signature and the speed of this machine"
@@ -51,6 +52,9 @@ dist: $(VENV)/dist.stamp
 docs: $(VENV)/docs.stamp
 	@$(PY) -m sphinx -q -W --keep-going -c docs . build/docs $(ARGS)
 	@echo "build/docs/docs/index.html"
+
+check: $(VENV)/test.stamp
+	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" @tests/check.txt $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
