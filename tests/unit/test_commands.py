@@ -11,7 +11,7 @@ from engine.commands.speed import hard_vcf, opening
 from engine.errors import PositionError
 from engine.games.positions import draw, position_text, read_position
 from engine.rules._board import Board
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES, Rule
 from tests.unit.nets import write_net
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,7 @@ def test_bench_covers_every_size_and_rule():
     boards = list(positions())
     assert {board.width for board in boards} == set(range(5, 23))
     assert {board.height for board in boards} == set(range(5, 23))
-    assert {(b.rule, b.width) for b in boards} >= {(int(r), s) for r in Rule for s in range(5, 23)}
+    assert {(b.rule, b.width) for b in boards} >= {(int(r), s) for r in NET_RULES for s in range(5, 23)}
     assert any(board.width != board.height for board in boards)
     assert all(board.winner == 2 and board.legal_points() for board in boards)
     assert max(board.ply for board in boards) > 15
