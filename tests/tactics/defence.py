@@ -19,10 +19,10 @@ from engine.engine import Engine
 from engine.rules import _board
 from engine.rules._board import Board
 from engine.rules.geometry import format_move, format_moves
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES, Rule
 from engine.timing.budget import SearchLimits
 from tests.tactics.judge import Judge, Unsettled
-from tests.tactics.make import RULES, neighbours, random_move
+from tests.tactics.make import neighbours, random_move
 
 SIZES = (15, 15, 20)
 JUDGE_NODES = (20_000, 200_000)  # the second where the first does not settle a position
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--positions", type=int, default=500, help="of each rule (default 500)")
-    parser.add_argument("--rules", type=int, nargs="*", default=list(RULES), choices=RULES)
+    parser.add_argument("--rules", type=int, nargs="*", default=list(NET_RULES), choices=NET_RULES)
     parser.add_argument("--turn-ms", type=int, default=100, help="time a move (default 100)")
     parser.add_argument("--simulations", type=int, help="simulations a move instead of a time")
     parser.add_argument("--net", default="default")

@@ -8,14 +8,15 @@ from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.rules._board import Board
 from engine.rules.geometry import parse_move, parse_moves
+from engine.rules.rule import NET_RULES
 from engine.timing.budget import SearchLimits
-from tests.tactics.defence import RULES, passes, play
+from tests.tactics.defence import passes, play
 
 SIMULATIONS = 1600  # about an eighth of a second; the solver may spend 64,000 placements on them
 POSITIONS = 500 if os.environ.get("TENGEN_LONG") == "1" else 12
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", NET_RULES)
 def test_no_threat_is_left_that_could_be_stopped(rule: int) -> None:
     engine = Engine(EngineConfig(seed=1))
     score = play(engine, rule, POSITIONS, 1, SearchLimits(max_nodes=SIMULATIONS))
