@@ -89,9 +89,9 @@ class Run:
         learner_config = dataclasses.replace(config.learner, threads=threads)
         self.state = resume_state(run_dir)
         self.standings = gate.read_standings(run_dir / "standings.json")
-        records_dir, device = run_dir / "records", choose_device(config.device)
-        self.buffer = ReplayBuffer(records_dir, learner_config, self._say, device)
-        self.learner = Learner(learner_config, run_dir, self.device, self._say, self.buffer)
+        self.learner = Learner(learner_config, run_dir, self.device, self._say)
+        assert isinstance(self.learner.dataset, ReplayBuffer)  # what a learner has that is given no other
+        self.buffer = self.learner.dataset
         if self.learner.load():
             self._say(
                 f"continuing at cycle {self.state.cycle}, after {self.state.games:,} games, "

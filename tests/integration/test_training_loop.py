@@ -28,7 +28,7 @@ from training.match import main as match_main
 from training.ship import main as ship_main
 
 LENGTH = 4 if os.environ.get("TENGEN_LONG") == "1" else 1
-SHORT = ["--set", "cycle_positions=400", "--set", "learner.window_min=300", "--set", "precision=fp32"]
+SHORT = ["--set", "cycle_positions=400", "--set", "learner.window_min=150", "--set", "precision=fp32"]
 """Exports in 8 bits take longest of all; `test_the_loop_learns_from_zero` has them."""
 QUICK = ["--preset", "smoke", "--minutes", "0", "--device", "cpu"]
 
@@ -85,7 +85,7 @@ def promoted_as_on_a_gpu(run_dir: Path, parts: int) -> None:
 
 
 FEW = [
-    "games=12", "cycle_positions=250", "play.simulations=4", "learner.window_min=150", "precision=fp32",
+    "games=12", "cycle_positions=250", "play.simulations=4", "learner.window_min=80", "precision=fp32",
     "evaluation.pairs=3",
 ]  # fmt: skip
 GPU = [*QUICK, *(word for setting in FEW for word in ("--set", setting))]
@@ -95,18 +95,18 @@ GPU = [*QUICK, *(word for setting in FEW for word in ("--set", setting))]
 def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, monkeypatch):
     """First in processes, since nets travel between them, then in this one."""
     on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]
-    settings = [*GPU, "--set", "learner.net.kind=tower", "--workers", "2", "--set", "total_positions=450"]
+    settings = [*GPU, "--set", "learner.net.kind=tower", "--workers", "2", "--set", "total_positions=700"]
     done = subprocess.run([*on_gpu, *settings], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     pretend(monkeypatch.setattr)
-    again = train(tmp_path, *GPU, "--set", "total_positions=700")
+    again = train(tmp_path, *GPU, "--set", "total_positions=1400")
     assert again.returncode == 0, again.stderr
     promoted_as_on_a_gpu(tmp_path, 2)
 
 
 def test_the_loop_of_a_gpu_takes_a_line_net(tmp_path, monkeypatch):
     pretend(monkeypatch.setattr)
-    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=950")
+    done = train(tmp_path, *GPU, *LINES, "--set", "total_positions=1900")
     assert done.returncode == 0, done.stderr
     promoted_as_on_a_gpu(tmp_path, 1)
 
@@ -172,7 +172,7 @@ def test_the_loop_learns_from_zero(tmp_path):
 def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path, a_run):
     old, new = a_run, tmp_path / "new"
     begin = [*QUICK, *SHORT, "--records", str(old / "records"), "--set", "learner.net.blocks=2"]
-    begin += ["--set", "pretrain_samples=2000", "--set", "total_positions=500"]
+    begin += ["--set", "pretrain_samples=2000", "--set", "total_positions=300"]
     done = train(new, *begin)
     assert done.returncode == 0, done.stderr
     imported = [path.name for path in list_shards(new / "records") if "from" in path.name]
@@ -183,7 +183,7 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
         first["net_id"]
     }
     assert json.loads((new / "state.json").read_text())["pretrained"]
-    assert train(new, *begin, "--set", "total_positions=700").returncode == 0, "and it goes on"
+    assert train(new, *begin, "--set", "total_positions=1500").returncode == 0, "and it goes on"
     assert len(events(new, "export")) > 1
     deep = [*QUICK, *SHORT, "--records", str(old / "records"), "--weights", f"{old}=2", "--weights", str(new)]
     deep += ["--device", "cpu", "--set", "learner.net.blocks=3", "--set", "total_positions=300"]

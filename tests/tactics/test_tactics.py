@@ -9,6 +9,7 @@ import pytest
 
 from engine.commands.tactics import Tactic, from_json, read_suite
 from engine.rules import _board
+from engine.rules.rule import NET_RULES
 from tests.tactics import make
 from tests.tactics.judge import FINAL_NODES, Judge
 
@@ -21,10 +22,10 @@ def test_the_suite_covers_all_rules_and_themes() -> None:
     assert len(SUITE) >= 300
     assert len({t.id for t in SUITE}) == len({(t.rule, t.board().hash) for t in SUITE}) == len(SUITE)
     by_rule = collections.Counter(t.rule for t in SUITE)
-    assert set(by_rule) == set(make.RULES) and min(by_rule.values()) >= 50
+    assert set(by_rule) == set(NET_RULES) and min(by_rule.values()) >= 50
     for theme, least in (("vcf", 100), ("vct", 60), ("defence", 40), ("trap", 20), ("rule", 20)):
         assert sum(t.theme == theme for t in SUITE) >= least, theme
-    for rule in make.RULES:
+    for rule in NET_RULES:
         assert {t.distance for t in SUITE if t.rule == rule and t.theme == "vcf"} >= {3, 5, 7, 9}
     assert sum(t.edge for t in SUITE) >= 10
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.encoding import FEATURE_VERSION
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES, Rule
 from training.net.network import Network
 
 
@@ -32,7 +32,7 @@ class Origin:
     strength: str = "not measured"
     limits: str = "not stated"
     sizes: tuple[int, int] = (5, 22)
-    rules: tuple[int, ...] = tuple(int(r) for r in Rule)
+    rules: tuple[int, ...] = tuple(int(r) for r in NET_RULES)
     created: str = ""
 
 
