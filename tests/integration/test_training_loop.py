@@ -139,7 +139,7 @@ def test_a_line_net_goes_through_the_loop(tmp_path):
 
 
 def test_the_loop_learns_from_zero(tmp_path):
-    done = train(tmp_path, *QUICK, "--set", f"total_positions={12_000 * LENGTH}")
+    done = train(tmp_path, *QUICK, "--set", "seed=2", "--set", f"total_positions={12_000 * LENGTH}")
     assert done.returncode == 0, done.stderr
     against_random = [event for event in events(tmp_path, "match") if event["b"] == "random"]
     assert against_random[0]["a"] == "c000000", "the untrained net is measured first"
