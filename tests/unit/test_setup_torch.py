@@ -76,5 +76,8 @@ def test_hosted_runs_name_every_action_by_its_commit():
         uses = re.findall(r"uses: (\S+)(.*)", text)
         assert uses and "permissions:" in text
         for action, comment in uses:
+            if action.startswith("./"):  # a workflow of the same commit
+                assert (ROOT / action).is_file(), f"{path.name}: {action}"
+                continue
             assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), f"{path.name}: {action}"
             assert re.search(r"# v\d+\.\d+\.\d+", comment), f"{path.name}: {action} without its version"
