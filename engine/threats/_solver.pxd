@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Threat solver: what the search tree calls. Definitions of VCF and VCT stand in `_solver.pyx`."""
+"""Threat solver as the search tree calls it; `_solver.pyx` defines VCF and VCT."""
 cimport cython
 from libc.stdint cimport int64_t, uint16_t
 
@@ -10,22 +10,22 @@ from engine.threats.kernel.state cimport SolverResult, SolverState, Threat
 @cython.final
 cdef class Solver:
     cdef SolverState state
-    cdef object poll                # of the running `solve`: Callable[[], bool] or None: end the call?
+    cdef object poll                # `stop` of the running `solve`: Callable[[], bool] or None
 
-    # Solve for `attacker`, as if it were his turn; `b` is as before on return. `vcf` never allocates.
+    # Solve VCF for `attacker`, as if it were to move; `b` is restored on return. Never allocates.
     cdef void vcf(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil
-    # The same with fours and threes.
+    # Solve VCT; otherwise as `vcf`.
     cdef void vct(self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out) noexcept nogil
-    # Solve for `attacker` although it is the other's turn, and write to `points` (MAX_POINTS places) the
-    # legal moves of the defender that may refute the win found: every other move is proven to lose.
-    # Returns how many, or -1 unless `out` is a win. At most `node_budget` nodes each for win and defences.
+    # Solve VCT for `attacker` with the defender to move, and write to `points` (MAX_POINTS places) the legal
+    # moves of the defender that may refute the win found: every other move is proven to lose.
+    # Return how many, or -1 unless `out` is a win. At most `node_budget` nodes each for win and defences.
     cdef int vct_defences(
         self, BoardState* b, int attacker, int64_t node_budget, SolverResult* out, uint16_t* points
     ) noexcept nogil
-    # Look whether the side that is not to move threatens to win by fours, and what may stop it; returns the
-    # placements tried. At most `node_budget` for the win, and as many for all that may stop it.
+    # Find out whether the side not to move threatens a VCF, and which moves may stop it; return the nodes
+    # spent. At most `node_budget` for the win, and as many for all defences together.
     cdef int64_t threat(self, BoardState* b, int64_t node_budget, Threat* out) noexcept nogil
-    # Forget everything.
+    # Clear the tables.
     cpdef void clear(self) noexcept nogil
 
-    cdef list winning_line(self, BoardState* b, bint threes, int64_t node_budget)
+    cdef list winning_line(self, BoardState* b, bint vct, int64_t node_budget)

@@ -1,4 +1,4 @@
-"""Typed face of the threat solver."""
+"""Interface of the threat solver."""
 
 from collections.abc import Callable
 from typing import final
@@ -11,13 +11,13 @@ THREAT_FOURS: int
 
 @final
 class Solver:
-    """Solves forced wins; keeps what it proved in a table of bounded memory, for any board and rule.
+    """Finds forced wins on any board under any rule; proofs are kept in tables of bounded memory.
 
     One thread uses a solver at a time; only `stop` may be called from another one.
     """
 
     def __init__(self, table_log2: int = 16) -> None:
-        """Make a solver whose tables hold 2 ** table_log2 positions: 16 bytes each, 40 once VCT is used.
+        """Create a solver whose tables hold 2 ** table_log2 positions: 16 bytes each, 40 once VCT is used.
 
         Raises:
             ValueError: table_log2 is not within 4..28.
@@ -32,16 +32,17 @@ class Solver:
         nodes: int = 1_000_000,
         stop: Callable[[], bool] | None = None,
     ) -> Solution:
-        """Look for a forced win of `attacker` as if it were his turn (the side to move by default).
+        """Search for a forced win of `attacker`, by default the side to move.
 
-        Where the other side is to move, the answer speaks of the position after a pass and names the
-        defences. The board is as before on return; the GIL is released.
+        If the other side is to move, the result is that of the position after a pass, and `defences` is
+        filled. The board is restored on return; the GIL is released.
 
         Args:
             kind: "vcf" (fours only) or "vct" (fours and threes).
-            nodes: budget in placements of the question itself; shortening a win, its line and the defences
-                take their own, of the same order.
-            stop: asked between slices of the work; true ends it as unknown.
+            attacker: BLACK or WHITE; None is the side to move.
+            nodes: budget in placements of the search for the win; shortening it, its line and the defences
+                have budgets of the same order.
+            stop: called every few thousand nodes; true ends the call as unknown.
 
         Raises:
             ValueError: unknown kind or colour, budget below 1, or the game is over.
@@ -51,11 +52,11 @@ class Solver:
         """End the running call as unknown, from any thread; a later call starts afresh."""
 
     def clear(self) -> None:
-        """Forget everything that was proven."""
+        """Clear the tables."""
 
     @property
     def memory_bytes(self) -> int:
-        """Size of the tables."""
+        """Size of the tables, bytes."""
 
 def vcf_loop(board: Board, attacker: int, nodes: int, table_log2: int = 16) -> int:
-    """Solve VCF from a cleared table until `nodes` placements are tried; return their number."""
+    """Solve VCF from cleared tables until `nodes` placements are done; return their number. For timing."""

@@ -1,4 +1,4 @@
-"""Answers of the threat solver."""
+"""Results of the threat solver."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 
 class Verdict(enum.IntEnum):
-    """What a solver call found out."""
+    """Status of a call of the solver."""
 
     NONE = -1
-    """The space of attacks is exhausted: the attacker has no win of this kind."""
+    """The search space is exhausted: the attacker has no win of this kind."""
     UNKNOWN = 0
-    """The node budget was spent, or a stop was asked for."""
+    """The node budget was spent, or the call was stopped."""
     WIN = 1
     """Proven: the attacker wins against every defence."""
 
@@ -23,13 +23,13 @@ class Solution:
 
     Attributes:
         verdict: win, none or unknown.
-        distance: plies until the five stands, odd; 0 without a win. An upper bound for VCT; of a VCF the
-            shortest, unless finding it takes 100,000 nodes more than the budget.
-        pv: a win's principal variation, from the attacker's first move to his five, against the defence that
-            lasts longest. A call that was stopped knows only the beginning of it, at least one move.
-        defences: filled when the defender is to move and the attacker's win was asked for: the moves
-            that may refute it, ascending; every other move is proven to lose. Empty without a win.
-        nodes: placements tried.
+        distance: plies to the five, odd; 0 without a win. An upper bound for VCT; the smallest for VCF,
+            unless finding it takes 100,000 nodes more than the budget.
+        pv: principal variation of a win, from the attacker's first move to the five, against the longest
+            defence. Only its beginning, at least one move, if the call was stopped.
+        defences: where the defender is to move, its moves that may refute the win, ascending; every other
+            move is proven to lose. Empty without a win.
+        nodes: placements.
     """
 
     verdict: Verdict

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""What the line masks of a board say about fives and fours, for the solver; inlined where it is used."""
+"""Fives and fours from the line masks of a board; inlined into the solver."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -8,31 +8,31 @@ from engine.rules._board cimport LINE_WORDS, BoardState, Line, lowest32, lowest6
 cdef enum:
     POINT_WORDS = 8         # 64-bit words that hold one bit a point
 
-cdef struct Points:         # a set of them
+cdef struct PointSet:       # bit p % 64 of word p / 64 is point p
     uint64_t words[8]
 
 
-cdef inline void clear(Points* marks) noexcept nogil:
-    memset(marks, 0, sizeof(Points))
+cdef inline void clear(PointSet* marks) noexcept nogil:
+    memset(marks, 0, sizeof(PointSet))
 
 
-cdef inline void mark(Points* marks, int point) noexcept nogil:
+cdef inline void mark(PointSet* marks, int point) noexcept nogil:
     marks.words[point >> 6] |= (<uint64_t>1) << (point & 63)
 
 
-cdef inline bint marked(const Points* marks, int point) noexcept nogil:
+cdef inline bint marked(const PointSet* marks, int point) noexcept nogil:
     return (marks.words[point >> 6] >> (point & 63)) & 1
 
 
-cdef inline void keep_common(Points* marks, const Points* others) noexcept nogil:
-    """Forget the points that are not in both."""
+cdef inline void intersect(PointSet* marks, const PointSet* others) noexcept nogil:
+    """Keep the points that are in both sets."""
     cdef int w
     for w in range(POINT_WORDS):
         marks.words[w] &= others.words[w]
 
 
-cdef inline int list_marked(const Points* marks, uint16_t* out) noexcept nogil:
-    """List the points, ascending; returns how many."""
+cdef inline int list_points(const PointSet* marks, uint16_t* out) noexcept nogil:
+    """Write the points to `out` in ascending order; return how many."""
     cdef uint64_t word
     cdef int w, n = 0
     for w in range(POINT_WORDS):
@@ -48,8 +48,8 @@ cdef inline bint any_line(const uint64_t* words) noexcept nogil:
     return (words[0] | words[1] | words[2]) != 0
 
 
-cdef inline int blocks_caro(const BoardState* b, int colour, uint16_t* out) noexcept nogil:
-    """`blocks` where a stone next to a five may stop it as well: intersect over all windows of four stones."""
+cdef inline int caro_blocks(const BoardState* b, int colour, uint16_t* out) noexcept nogil:
+    """Do what `blocks` does under caro, where a stone next to a five may stop it: intersect over all windows."""
     cdef const Line* line
     cdef uint64_t words
     cdef uint32_t own, other, empty, fives, cell, window
@@ -102,9 +102,9 @@ cdef inline int blocks_caro(const BoardState* b, int colour, uint16_t* out) noex
 
 
 cdef inline int blocks(const BoardState* b, int colour, uint16_t* out) noexcept nogil:
-    """Points where a stone of the opponent leaves `colour` without five points, written to `out` (2 places).
+    """Write to `out` (2 places) the points where a stone of the opponent leaves `colour` no five point.
 
-    Returns how many: 0 if no stone does, -1 if there is no five point to stop.
+    Return how many: 0 if no stone does, -1 if `colour` has no five point.
     """
     cdef uint64_t words
     cdef uint32_t fives
@@ -113,7 +113,7 @@ cdef inline int blocks(const BoardState* b, int colour, uint16_t* out) noexcept 
     if not any_line(b.with_five[colour]):
         return -1
     if b.caro:
-        return blocks_caro(b, colour, out)
+        return caro_blocks(b, colour, out)
     for w in range(LINE_WORDS):
         words = b.with_five[colour][w]
         while words:
@@ -131,7 +131,7 @@ cdef inline int blocks(const BoardState* b, int colour, uint16_t* out) noexcept 
 
 
 cdef inline int completions(const BoardState* b, int point, int colour) noexcept nogil:
-    """Fours that a stone would make; those of one line with two or more completions count as two."""
+    """Count the fours that a stone would make; those of one line with two or more completions count as two."""
     cdef const Line* line
     cdef int d, bit, n = 0
     for d in range(4):
@@ -141,13 +141,13 @@ cdef inline int completions(const BoardState* b, int point, int colour) noexcept
     return n
 
 
-cdef inline void mark_mask(const BoardState* b, int line, uint32_t mask, Points* marks) noexcept nogil:
+cdef inline void mark_mask(const BoardState* b, int line, uint32_t mask, PointSet* marks) noexcept nogil:
     while mask:
         mark(marks, b.point_at[line][lowest32(mask)])
         mask &= mask - 1
 
 
-cdef inline void mark_fours(const BoardState* b, int colour, Points* marks) noexcept nogil:
+cdef inline void mark_fours(const BoardState* b, int colour, PointSet* marks) noexcept nogil:
     cdef uint64_t words
     cdef int w, i
     for w in range(LINE_WORDS):
@@ -158,8 +158,8 @@ cdef inline void mark_fours(const BoardState* b, int colour, Points* marks) noex
             mark_mask(b, i, b.lines[i].four[colour], marks)
 
 
-cdef inline void mark_fives(const BoardState* b, int colour, Points* marks) noexcept nogil:
-    """Mark the five points and, under caro, every cell that may be next to such a five."""
+cdef inline void mark_fives(const BoardState* b, int colour, PointSet* marks) noexcept nogil:
+    """Mark the five points and, under caro, every empty cell that may be next to such a five."""
     cdef uint64_t words
     cdef uint32_t near
     cdef int w, i

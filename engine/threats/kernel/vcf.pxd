@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Wins by continuous fours. Rules 1 to 4 of a VCF stand in `_solver.pyx`.
+"""Wins by continuous fours (VCF); `_solver.pyx` defines them by rules 1 to 4.
 
-The search is depth-first, with one shallow pass before the unlimited one (`deepen`). The table keeps, by position, the
-largest number of fours that failed and the smallest that won.
+The search is depth-first, with one shallow pass before the unlimited one (`iterate_vcf`). The table has, for a
+position, the largest number of fours that failed and the smallest that won.
 """
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
@@ -11,16 +11,16 @@ from engine.rules._board cimport (
 )
 from engine.threats.kernel.masks cimport any_line, blocks, completions
 from engine.threats.kernel.state cimport (
-    ABORTED, CUT, EXHAUSTED, NEVER, WHITE_ATTACKS, FourEntry, SolverState, spent,
+    ABORTED, CUTOFF, EXHAUSTED, NO_WIN, WHITE_ATTACKS, SolverState, VcfEntry, should_stop,
 )
-from engine.threats.kernel.table cimport await_four, find_four, keep_four
+from engine.threats.kernel.table cimport prefetch_vcf, probe_vcf, store_vcf
 
 cdef enum:
-    FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: freestyle wants none)
+    FIRST_FOURS = 5         # limit of the first pass of a VCF; tuned (random positions: best without in freestyle)
 
 
-cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack, uint16_t* best) noexcept nogil:
-    """Number of fours (at most `limit`) with which the attacker, to move, wins; else EXHAUSTED, CUT or ABORTED.
+cdef inline int search_vcf(SolverState* s, BoardState* b, int limit, uint16_t* stack, uint16_t* best) noexcept nogil:
+    """Return the fours (at most `limit`) with which the attacker, to move, wins; else EXHAUSTED, CUTOFF or ABORTED.
 
     `best` gets the first move of a win. `stack` is free space for moves.
     """
@@ -31,10 +31,10 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
     cdef uint16_t forced[2]
     cdef uint16_t replies[2]
     cdef bint cut = False, tactical
-    cdef FourEntry* e
+    cdef VcfEntry* e
     cdef int64_t start = s.nodes
     key = b.hash ^ (WHITE_ATTACKS if att else 0)
-    await_four(s, key)
+    prefetch_vcf(s, key)
     i = board_any_five(b, att)
     if i >= 0:
         best[0] = <uint16_t>i
@@ -42,18 +42,18 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
     if not any_line(b.with_four[att]):
         return EXHAUSTED
     if limit == 0:
-        return CUT
+        return CUTOFF
     threatened = blocks(b, dfn, forced)
     if threatened == 0:
         return EXHAUSTED
     if limit > 1:
-        e = find_four(s, key)
+        e = probe_vcf(s, key)
         if e != NULL:
             if e.fours <= limit:
                 best[0] = e.move
                 return e.fours
             if e.failed >= limit:
-                return EXHAUSTED if e.failed == NEVER else CUT
+                return EXHAUSTED if e.failed == NO_WIN else CUTOFF
     # collect the fours; those with several completions come first, and win at once under most rules
     tactical = not b.caro and not b.forbids[att]
     if threatened > 0:
@@ -91,7 +91,7 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
                         n += 1
                     four &= four - 1
         if not tactical:
-            # straight and double fours to the front
+            # straight and double fours first
             w = 0
             for k in range(n):
                 point = stack[k]
@@ -104,12 +104,12 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
                 cut = w < n     # a four with one completion needs a second four
                 n = w
     if limit == 1 and tactical and not b.forbids[dfn]:
-        return CUT if n else EXHAUSTED
+        return CUTOFF if n else EXHAUSTED
     for k in range(n):
         point = stack[k]
         if b.forbids[att] and board_forbidden(b, point, att):
             continue
-        if spent(s):
+        if should_stop(s):
             return ABORTED
         s.nodes += 1
         board_place(b, point, att, s.tables)
@@ -119,11 +119,11 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
             if b.forbids[dfn] and board_forbidden(b, replies[r], dfn):
                 continue
             if limit == 1:
-                worst = CUT
+                worst = CUTOFF
                 break
             s.nodes += 1
             board_place(b, replies[r], dfn, s.tables)
-            result = fours(s, b, limit - 1, stack + n, best)
+            result = search_vcf(s, b, limit - 1, stack + n, best)
             board_undo(b)
             if result < 0:
                 worst = result
@@ -136,36 +136,36 @@ cdef inline int fours(SolverState* s, BoardState* b, int limit, uint16_t* stack,
         if worst >= 0:
             best[0] = point
             if limit > 1:
-                keep_four(s, key, 0, worst + 1, point, s.nodes - start)
+                store_vcf(s, key, 0, worst + 1, point, s.nodes - start)
             return worst + 1
-        if worst == CUT:
+        if worst == CUTOFF:
             cut = True
     if limit > 1 or not cut:
-        keep_four(s, key, limit if cut else NEVER, NEVER, 0, s.nodes - start)
-    return CUT if cut else EXHAUSTED
+        store_vcf(s, key, limit if cut else NO_WIN, NO_WIN, 0, s.nodes - start)
+    return CUTOFF if cut else EXHAUSTED
 
 
-cdef inline int deepen(
+cdef inline int iterate_vcf(
     SolverState* s, BoardState* b, int limit, int64_t node_budget, int64_t shorten_budget, uint16_t* best
 ) noexcept nogil:
-    """`fours` of a win with at most `limit`, with a budget within that of the call.
+    """Do what `search_vcf` does with at most `node_budget` of the call's nodes.
 
-    With a budget of its own, a win is then made the shortest one.
+    A win is then shortened, with `shorten_budget` nodes more.
     """
     cdef int first = FIRST_FOURS if b.rule and FIRST_FOURS < limit else limit, failed = 0, result, shorter
     cdef int64_t outer = s.limit
     cdef uint16_t point = 0
     if s.nodes + node_budget < outer:
         s.limit = s.nodes + node_budget
-    result = fours(s, b, first, s.moves, best)
-    if result == CUT and first < limit:
+    result = search_vcf(s, b, first, s.moves, best)
+    if result == CUTOFF and first < limit:
         failed = first
-        result = fours(s, b, limit, s.moves, best)
+        result = search_vcf(s, b, limit, s.moves, best)
     if shorten_budget > 0:
         s.limit = s.nodes + shorten_budget
     while shorten_budget > 0 and result > failed + 1:
         failed += 1
-        shorter = fours(s, b, failed, s.moves, &point)
+        shorter = search_vcf(s, b, failed, s.moves, &point)
         if shorter == ABORTED:
             break
         if shorter >= 0:
@@ -175,8 +175,8 @@ cdef inline int deepen(
     return result
 
 
-cdef inline int answers(SolverState* s, BoardState* b, uint16_t* out) noexcept nogil:
-    """`blocks` of the attacker's fives that are legal for the defender, to move."""
+cdef inline int legal_blocks(SolverState* s, BoardState* b, uint16_t* out) noexcept nogil:
+    """Do what `blocks` does for the attacker's fives; only points that are legal for the defender, to move."""
     cdef int n = blocks(b, s.attacker, out), k, kept = 0, dfn = 1 - s.attacker
     if not b.forbids[dfn] or n < 0:
         return n

@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""Wins by fours and threes: a depth-first proof-number search (df-pn; A. Nagai, 2002).
+"""Wins by fours and threes (VCT): depth-first proof-number search (df-pn; A. Nagai, 2002).
 
-Which answers to a threat have to be tried follows from the threatened win (`refute`), as with the relevance zones of
-Thomsen's lambda search (https://doi.org/10.3233/ICG-2000-23403).
+The attacker's positions are OR nodes, the defender's are AND nodes. The defences that must be tried follow from the
+threatened win (`refute`), as with the relevance zones of Thomsen's lambda search
+(https://doi.org/10.3233/ICG-2000-23403).
 """
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -12,76 +13,76 @@ from engine.rules._board cimport (
     board_set_to_move, board_undo, lowest32, lowest64,
 )
 from engine.threats.kernel.masks cimport (
-    Points, any_line, blocks, clear, completions, keep_common, list_marked, mark_fours,
+    PointSet, any_line, blocks, clear, completions, intersect, list_points, mark_fours,
 )
-from engine.threats.kernel.refute cimport mark_refuters, mark_win
+from engine.threats.kernel.refute cimport mark_refuters, mark_win_refuters
 from engine.threats.kernel.state cimport (
-    ABORTED, EXHAUSTED, INFINITE, MAX_FOURS, WHITE_ATTACKS, Child, ProofEntry, SolverState, spent,
+    ABORTED, EXHAUSTED, INFINITE, MAX_FOURS, WHITE_ATTACKS, Child, ProofEntry, SolverState, should_stop,
 )
-from engine.threats.kernel.table cimport await_proof, keep_proof, load_proof
-from engine.threats.kernel.vcf cimport answers, deepen
+from engine.threats.kernel.table cimport prefetch_proof, probe_proof, store_proof
+from engine.threats.kernel.vcf cimport iterate_vcf, legal_blocks
 
 cdef enum:
     THREAT_FOURS = 4        # part of the definition of VCT
     QUICK_NODES = 300       # VCF budget at a new VCT position; tuned (random attacking positions)
 
 
-cdef inline void win(ProofEntry* entry, int distance, int move) noexcept nogil:
+cdef inline void set_proven(ProofEntry* entry, int distance, int move) noexcept nogil:
     entry.proof = 0
     entry.disproof = INFINITE
     entry.distance = <uint16_t>distance
     entry.move = <uint16_t>move
 
 
-cdef inline void loss(ProofEntry* entry) noexcept nogil:
+cdef inline void set_disproven(ProofEntry* entry) noexcept nogil:
     entry.proof = INFINITE
     entry.disproof = 0
 
 
-cdef inline int threat(SolverState* s, BoardState* b, Points* marks) noexcept nogil:
-    """Fours of the VCF that the attacker would have if the defender, to move, passed.
+cdef inline int threatened_vcf(SolverState* s, BoardState* b, PointSet* marks) noexcept nogil:
+    """Return the fours of the VCF that the attacker would have if the defender, to move, passed.
 
-    Marks the points where a stone of the defender may spoil it, and no others. Returns EXHAUSTED or CUT
-    without such a VCF of at most THREAT_FOURS fours, else ABORTED. Nobody has a five point.
+    Mark the points where a stone of the defender may refute it, and no others. Return EXHAUSTED or CUTOFF
+    without such a VCF of at most THREAT_FOURS fours, ABORTED if the call must end. No side has a five point.
     """
     cdef int att = s.attacker, dfn = 1 - att, k, n, winning = 0, result = EXHAUSTED
     cdef uint16_t points[484]
     cdef uint16_t replies[2]
-    cdef Points one
+    cdef PointSet one
     if not any_line(b.with_four[att]):
         return EXHAUSTED
     board_set_to_move(b, att)
     clear(&one)
     mark_fours(b, att, &one)
-    n = list_marked(&one, points)
-    # wins by one four: a defence has to spoil them all
+    n = list_points(&one, points)
+    # wins by one four: a defence must refute them all
     for k in range(n):
         if not b.caro and not b.forbids[dfn] and completions(b, points[k], att) < 2:
             continue
         if b.forbids[att] and board_forbidden(b, points[k], att):
             continue
-        if spent(s):
+        if should_stop(s):
             winning = -1
             break
         s.nodes += 1
         board_place(b, points[k], att, s.tables)
-        result = answers(s, b, replies)
+        result = legal_blocks(s, b, replies)
         board_undo(b)
         if result != 0:
             continue
         clear(&one)
-        mark_win(s, b, points[k], 1, &one)
+        mark_win_refuters(s, b, points[k], 1, &one)
         if winning == 0:
             marks[0] = one
         else:
-            keep_common(marks, &one)
+            intersect(marks, &one)
         winning += 1
     if winning < 0:
         result = ABORTED
     elif winning > 0:
         result = 1
     else:
-        result = deepen(s, b, THREAT_FOURS, s.limit, QUICK_NODES, replies)
+        result = iterate_vcf(s, b, THREAT_FOURS, s.limit, QUICK_NODES, replies)
         if result > 0:
             clear(marks)
             if not mark_refuters(s, b, result, marks):
@@ -90,8 +91,8 @@ cdef inline int threat(SolverState* s, BoardState* b, Points* marks) noexcept no
     return result
 
 
-cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
-    """List the attacker's moves. Returns how many, 0 with `out` filled if it is settled, or ABORTED."""
+cdef inline int expand_attacker(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
+    """List the moves of an OR node. Return how many, 0 with `out` filled if it is solved, or ABORTED."""
     cdef int att = s.attacker, k, n = 0, threatened, result, w, i
     cdef uint64_t words
     cdef uint32_t bits
@@ -99,15 +100,15 @@ cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, Proo
     cdef uint16_t move = 0
     k = board_any_five(b, att)
     if k >= 0:
-        win(out, 1, k)
+        set_proven(out, 1, k)
         return 0
     threatened = blocks(b, 1 - att, forced)
     if threatened != 0 and out.work == 0:
-        result = deepen(s, b, MAX_FOURS, QUICK_NODES, QUICK_NODES, &move)
+        result = iterate_vcf(s, b, MAX_FOURS, QUICK_NODES, QUICK_NODES, &move)
         if result >= 0:
-            win(out, 2 * result + 1, move)
+            set_proven(out, 2 * result + 1, move)
             return 0
-        if result == ABORTED and spent(s):
+        if result == ABORTED and should_stop(s):
             return ABORTED
     if threatened >= 0:
         for k in range(threatened):
@@ -134,72 +135,76 @@ cdef inline int open_attack(SolverState* s, BoardState* b, Child* children, Proo
             children[k].point = children[i].point
             k += 1
     if k == 0:
-        loss(out)
+        set_disproven(out)
     return k
 
 
-cdef inline int open_defence(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
-    """List the defender's moves that may refute; `out.distance` is that of all others. Else as `open_attack`."""
+cdef inline int expand_defender(SolverState* s, BoardState* b, Child* children, ProofEntry* out) noexcept nogil:
+    """List the moves of an AND node that may refute; `out.distance` is that of all other moves.
+
+    Return as `expand_attacker` does.
+    """
     cdef int n, k, kept = 0, result, dfn = 1 - s.attacker
     cdef uint16_t replies[2]
     cdef uint16_t points[484]
-    cdef Points marks
-    n = answers(s, b, replies)
+    cdef PointSet marks
+    n = legal_blocks(s, b, replies)
     if n >= 0:
         out.distance = 2
         for k in range(n):
             children[k].point = replies[k]
         kept = n
     else:
-        result = threat(s, b, &marks)
+        result = threatened_vcf(s, b, &marks)
         if result == ABORTED:
             return ABORTED
         if result < 0:
-            loss(out)
+            set_disproven(out)
             return 0
         out.distance = <uint16_t>(2 * result + 2)
-        n = list_marked(&marks, points)
+        n = list_points(&marks, points)
         for k in range(n):
             if b.cells[points[k]] == EMPTY:
                 if not (b.forbids[dfn] and board_forbidden(b, points[k], dfn)):
                     children[kept].point = points[k]
                     kept += 1
     if kept == 0:
-        win(out, out.distance, 0)
+        set_proven(out, out.distance, 0)
     return kept
 
 
-cdef inline bint prove(
-    SolverState* s, BoardState* b, uint32_t proof_limit, uint32_t disproof_limit, Child* children, ProofEntry* out
+cdef inline bint dfpn(
+    SolverState* s, BoardState* b, uint32_t proof_threshold, uint32_t disproof_threshold, Child* children,
+    ProofEntry* out
 ) noexcept nogil:
-    """Depth-first proof-number search below `b`, until one of its numbers reaches its limit.
+    """Search below `b` until its proof or disproof number reaches its threshold.
 
-    Stones are only ever added, so there are no cycles, and the numbers of a position never depend on
-    the path to it. Returns False if the call must end; `out` is then of no use.
+    Stones are only added, so there are no cycles, and the numbers of a position do not depend on
+    the path to it. Return False if the call must end; `out` is then invalid.
     """
     cdef int colour = b.to_move, n, i, best, others
-    cdef bint attacking = colour == s.attacker, fine
+    cdef bint attacking = colour == s.attacker, complete
     cdef uint32_t low, second, total, number
     cdef int64_t start = s.nodes
     cdef uint64_t before
     cdef ProofEntry e
-    load_proof(s, b.hash ^ (WHITE_ATTACKS if s.attacker else 0), out)
-    if out.proof >= proof_limit or out.disproof >= disproof_limit:
+    probe_proof(s, b.hash ^ (WHITE_ATTACKS if s.attacker else 0), out)
+    if out.proof >= proof_threshold or out.disproof >= disproof_threshold:
         return True
-    n = open_attack(s, b, children, out) if attacking else open_defence(s, b, children, out)
+    n = expand_attacker(s, b, children, out) if attacking else expand_defender(s, b, children, out)
     if n == ABORTED:
         return False
     others = 0 if attacking else out.distance
     before = out.key ^ s.turn_key
-    for i in range(n):      # the table is larger than the caches: all at once
-        await_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point])
+    for i in range(n):      # prefetch all at once: the table is larger than the caches
+        prefetch_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point])
     for i in range(n):
-        load_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point], &e)
+        probe_proof(s, before ^ s.keys[colour * MAX_POINTS + children[i].point], &e)
         children[i].proof = e.proof
         children[i].disproof = e.disproof
         children[i].distance = e.distance
     while n > 0:
-        # the attacker needs one proof: least proof, all disproofs; the defender the other way round
+        # OR node: least proof number, sum of disproof numbers; AND node: the reverse
         best = 0
         low = INFINITE
         second = INFINITE
@@ -217,25 +222,25 @@ cdef inline bint prove(
                 total = INFINITE
         out.proof = low if attacking else total
         out.disproof = total if attacking else low
-        if out.proof == 0 or out.disproof == 0 or out.proof >= proof_limit or out.disproof >= disproof_limit:
+        if out.proof == 0 or out.disproof == 0 or out.proof >= proof_threshold or out.disproof >= disproof_threshold:
             break
-        if spent(s):
+        if should_stop(s):
             return False
         s.nodes += 1
         second += second // 4 + 1
         board_place(b, children[best].point, colour, TABLES_ALL)
         if attacking:
-            fine = prove(
-                s, b, second if second < proof_limit else proof_limit,
-                disproof_limit - total + children[best].disproof, children + n, &e
+            complete = dfpn(
+                s, b, second if second < proof_threshold else proof_threshold,
+                disproof_threshold - total + children[best].disproof, children + n, &e
             )
         else:
-            fine = prove(
-                s, b, proof_limit - total + children[best].proof,
-                second if second < disproof_limit else disproof_limit, children + n, &e
+            complete = dfpn(
+                s, b, proof_threshold - total + children[best].proof,
+                second if second < disproof_threshold else disproof_threshold, children + n, &e
             )
         board_undo(b)
-        if not fine:
+        if not complete:
             return False
         children[best].proof = e.proof
         children[best].disproof = e.disproof
@@ -250,8 +255,8 @@ cdef inline bint prove(
                     best = i
             elif children[i].distance + 1 > others:
                 others = children[i].distance + 1
-        win(out, children[best].distance + 1 if attacking else others, children[best].point)
+        set_proven(out, children[best].distance + 1 if attacking else others, children[best].point)
     elif n > 0 and out.disproof == 0:
-        loss(out)
-    keep_proof(s, out, s.nodes - start)
+        set_disproven(out)
+    store_proof(s, out, s.nodes - start)
     return True
