@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
+pytest.register_assert_rewrite("tests.helpers")
+
 
 def pytest_configure() -> None:
     """Listen to Ctrl-C, which a shell turns off in what it starts in the background; tests send it.

@@ -23,7 +23,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (".git", ".venv", "build", "dist", "runs", "*.so", "*.c", "__pycache__", ".*_cache", "*.egg-info")
-TESTS = tuple(f"tests/unit/test_{name}.py" for name in ("search_backup", "rules", "rules_renju", "solver"))
+TESTS = tuple(
+    f"tests/engine/{name}.py"
+    for name in ("search/test_backup", "rules/test_rules", "rules/test_renju", "threats/test_solver")
+)
 """What runs besides the searches."""
 
 

@@ -7,7 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
+
 RULES = {"C901", "PLR0912", "PLR0915"}
 OLD = {
     "board/app.py": {"C901"},

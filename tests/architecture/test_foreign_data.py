@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
+
 MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"}
 CALLS = {"eval", "exec", "compile", "__import__"}
 TORCH = {"load", "hub", "package", "jit"}
 """What of torch reads files; `load` may, as plain values."""
-ALLOWED = {("tests/unit/test_rules.py", "pickle")}  # boards travel to the processes of tests that way
+ALLOWED = {("tests/engine/rules/test_rules.py", "pickle")}  # boards travel to the processes of tests that way
 
 
 def faults(source: str) -> Iterator[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
+
 TOPS = ("engine", "protocol", "board", "arena", "training", "release", "tests", "docs")
 READ = {".py", ".pyx", ".pxd", ".pyi", ".h", ".md", ".toml", ".yml", ".js", ".css", ".html", ".txt"}
 ENDS = r"(?:md|py|pyx|pxd|pyi|h|toml|yml|js|css|html|spec|txt|psq|svg|png|xz)"

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from engine.rules.geometry import parse_move
+from tests.helpers.paths import ROOT
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
-ROOT = Path(__file__).resolve().parents[2]
 START_S = 30.0
 """Longest wait for anything that a crowded machine may delay."""
 FLAGS = (

@@ -16,12 +16,13 @@ import pytest
 from board.brains import Brains, named, split_arguments
 from board.messages import Moves, Think
 from tests.board.running import Page, Server
-from tests.board.test_server import with_page
+from tests.helpers.board import with_page
+from tests.helpers.paths import HELPERS
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
-DUMB = Path(__file__).parents[1] / "unit" / "dumb_brain.py"
+DUMB = HELPERS / "dumb_brain.py"
 GAME = {"width": 9, "height": 9, "rule": 0, "moves": [80]}
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-STATIC = Path(__file__).resolve().parents[2] / "board" / "static"
-LANGUAGES = sorted(path.stem for path in (STATIC / "lang").glob("*.json"))
+from tests.helpers.board import LANGUAGES, STATIC
+
 _SLAVIC = {"one", "few", "many", "other"}
 PLURALS = {"en": {"one", "other"}, "ru": _SLAVIC, "cs": _SLAVIC}
 """Plural forms of a language (CLDR); one for all numbers where it is not named here."""

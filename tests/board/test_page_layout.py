@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.board.running import Page
-from tests.board.test_languages import LANGUAGES
-from tests.board.test_page_languages import CUT, SCENE, speak
+from tests.helpers.board import CUT, LANGUAGES, SCENE, speak
 
 WIDTHS = [320, 328, 336, 344, 351, 360, 390, 420, 480, 521, 525, 530, 560, 600, 621, 626, 633, 640, 650]
 

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from engine.rules.geometry import parse_move
 from tests.board.running import Page
-
-
-def choose(page: Page, name: str, value: str | bool) -> None:
-    """Change a setting as its window does."""
-    page.click("do-settings")
-    page.js(
-        "const c = document.querySelector(`[data-setting=${arguments[0]}]`);"
-        "if (c.type === 'checkbox') c.checked = arguments[1]; else c.value = arguments[1];"
-        "c.dispatchEvent(new Event('change', {bubbles: true}))",
-        name, value,
-    )  # fmt: skip
-    page.js("document.getElementById('dialog-settings').close()")
+from tests.helpers.board import choose
 
 
 def test_rows_can_be_counted_from_the_bottom(page: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.board.running import Page
-from tests.board.test_page_settings import choose
+from tests.helpers.board import choose
 
 FOUR = "h8 i9 i7 g9 h9 h7 g8 i10 j8 i8 k8"
 """White, to move, has to stop a four that can be made."""

@@ -14,7 +14,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,9 @@ import websockets
 from board import http_protocol
 from board.access import Access
 from tests.board.fuzz import GAME, run
-from tests.board.running import ENVIRONMENT, ROOT, Server, until
-
-Connection = Any
-
-
-def with_page(server: Server, work: Callable[[Connection], Awaitable[Any]]) -> Any:
-    """Do something over one connection."""
-
-    async def connected() -> Any:
-        origin: Any = server.base.rstrip("/")
-        async with websockets.connect(server.socket, origin=origin, max_size=None) as page:
-            return await work(page)
-
-    return asyncio.run(connected())
+from tests.board.running import ENVIRONMENT, Server, until
+from tests.helpers.board import Connection, with_page
+from tests.helpers.paths import ROOT
 
 
 async def answers(page: Connection, until_type: str, id: int) -> list[dict[str, Any]]:

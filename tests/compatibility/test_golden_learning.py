@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.unit.training_games import random_game
+from tests.helpers.training_games import random_game
 from training.data.encoded import encode
 from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard

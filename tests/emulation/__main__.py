@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
         spec.loader.exec_module(module)
         sys.modules[MODULE] = module
         assert module.paths()[-1] == "avx512"
-        tests = ROOT / "tests" / "unit" / "test_lines_kernel.py"
+        tests = ROOT / "tests" / "engine" / "evaluator" / "test_lines_kernel.py"
         chosen = arguments or ["-k", "avx512"]
         return int(pytest.main([str(tests), "-q", "-n", "0", "-p", "no:cacheprovider", *chosen]))
 

@@ -13,8 +13,7 @@ from engine.errors import ConfigError, NetError, PositionError
 from engine.games.psq import to_psq
 from engine.games.record import GameRecord
 from engine.games.sgf import to_sgf
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def _games() -> list[GameRecord]:
 
 
 def _nets(folder: Path) -> list[bytes]:
-    from tests.unit.nets import write_net
+    from tests.helpers.nets import write_net
 
     shipped = (ROOT / "engine" / "nets" / "default.txt").read_text(encoding="utf-8").strip()
     return [
@@ -145,7 +144,7 @@ def _loose_psq(_: Path) -> list[bytes]:
 
 
 def _libraries(_: Path) -> list[bytes]:
-    from tests.unit.test_games_renlib import HEADER, LAST, LIBRARY, MARK, MORE, OLD, ROOT, node
+    from tests.helpers.renlib import HEADER, LAST, LIBRARY, MARK, MORE, OLD, ROOT, node
 
     rng = random.Random(1)
     first, last, *points = (f"{chr(97 + p % 15)}{p // 15 + 1}" for p in rng.sample(range(225), 60))

@@ -2,7 +2,7 @@
 
 What asks whether the device is a GPU is told yes; torch is told the processor. So nets travel as weights and
 are judged by torch in bfloat16, in large batches, as on CUDA. That tensors do not stray between two devices
-is not seen here, but by `tests.unit.test_training_learner`.
+is not seen here, but by `tests.training.learn.test_learner`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.nets import write_net
+from tests.helpers.paths import ROOT
 from tests.integration.on_ray import (
     MIX,
     PLAY,
@@ -29,7 +31,6 @@ from tests.integration.on_ray import (
     terms,
     wait_for,
 )
-from tests.unit.nets import write_net
 from training.crew.crew import WorkerError
 from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
@@ -106,7 +107,7 @@ def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
 
     other = tmp_path / "other"
     other.mkdir()
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     (other / "sitecustomize.py").write_text(f"import sys\nsys.path.insert(0, {root!r})\n{patch}")
     cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(other)})
     backend = Cluster(cluster.address)

@@ -15,6 +15,7 @@ import pytest
 from arena.limits import BrainLimits
 from arena.match_config import MatchConfig
 from arena.match_runner import play_index
+from tests.helpers.paths import ROOT
 from tests.integration.on_ray import (
     SETTINGS,
     command,
@@ -33,7 +34,6 @@ from training.settings.play import Mix
 ray = pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
 
-ROOT = Path(__file__).resolve().parents[2]
 NET = next((ROOT / "engine" / "nets").glob("*.fp32.onnx"))
 
 

@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
+from tests.helpers.paths import ROOT
 
 pexpect = pytest.importorskip("pexpect")
 pytestmark = [
@@ -13,7 +14,6 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal"),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 BRAIN = [sys.executable, "-m", "protocol"]
 
 

@@ -4,13 +4,13 @@ import os
 import re
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
 from engine.games.files import load_game
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_move, parse_move
+from tests.helpers.paths import ROOT
 
 pexpect = pytest.importorskip("pexpect")
 pytestmark = [
@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal"),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 PROMPT = r"\n(?:\x1b\[\?2004h)?(?:black|white|swap2|)> $"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tests.helpers.paths import ROOT
 from tests.mutation.runner import run_all
-from tests.mutation.table import ROOT, MutationError, load_set, set_names
+from tests.mutation.table import MutationError, load_set, set_names
 
 
 def main() -> int:

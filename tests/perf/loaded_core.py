@@ -17,12 +17,12 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from arena.openings import read_openings
+from tests.helpers.paths import ROOT
 from tests.protocol.talk import Talk, board_of_moves
 
-OPENINGS = Path(__file__).parents[2] / "docs" / "openings" / "freestyle15-fit.txt"
+OPENINGS = ROOT / "docs" / "openings" / "freestyle15-fit.txt"
 SIDE = 15
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from arena.brain_process import BrainProcess
 from arena.lines import Splitter, split_lines
+from tests.helpers.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = ROOT
 
 
 class Brain(BrainProcess):

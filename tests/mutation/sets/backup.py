@@ -4,7 +4,7 @@ from tests.mutation.table import Mutation, pytest
 
 SHARE = 1.0
 BACKUP = "engine/search/kernel/backup.pxd"
-CHECKED = pytest("tests/unit/test_search_backup.py")
+CHECKED = pytest("tests/engine/search/test_backup.py")
 
 
 def _fault(name: str, old: str, new: str, file: str = BACKUP) -> Mutation:

@@ -3,17 +3,17 @@
 from tests.mutation.table import Mutation, pytest
 
 SHARE = 0.95
-ENGINE = pytest("tests/unit/test_engine.py", "tests/unit/test_engine_answers.py")
-TIMING = pytest("tests/unit/test_timing.py", "tests/unit/test_control.py")
-SEARCH = pytest("tests/unit/test_search.py", "tests/unit/test_search_root_solver.py")
+ENGINE = pytest("tests/engine/test_engine.py", "tests/engine/test_engine_answers.py")
+TIMING = pytest("tests/engine/timing/test_timing.py", "tests/engine/test_control.py")
+SEARCH = pytest("tests/engine/search/test_search.py", "tests/engine/search/test_root_solver.py")
 SESSION = pytest(
-    "tests/unit/test_protocol_conversation.py", "tests/unit/test_protocol_query.py",
-    "tests/unit/test_protocol_worker.py",
+    "tests/protocol/test_conversation.py", "tests/protocol/test_query.py",
+    "tests/protocol/test_worker.py",
 )  # fmt: skip
-SETTINGS = pytest("tests/unit/test_protocol_settings.py")
-EVALUATOR = pytest("tests/unit/test_evaluator.py")
-DEFENCES = pytest("tests/unit/test_search_defences.py")
-OLDER = pytest("tests/unit/test_older_planes.py")
+SETTINGS = pytest("tests/protocol/test_settings.py")
+EVALUATOR = pytest("tests/engine/evaluator/test_evaluator.py")
+DEFENCES = pytest("tests/engine/search/test_defences.py")
+OLDER = pytest("tests/engine/test_older_planes.py")
 
 MUTATIONS = (
     Mutation(
@@ -77,7 +77,7 @@ MUTATIONS = (
         "engine/engine.py",
         "        return self._resources.set_memory(max_bytes)\n",
         "        return None\n",
-        pytest("tests/unit/test_engine_memory.py"),
+        pytest("tests/engine/test_memory.py"),
     ),
     Mutation(
         "position: taking a stone back gives the turn to the other colour",
@@ -105,21 +105,21 @@ MUTATIONS = (
         "engine/threats/_solver.pyx",
         "4 * nodes) or [out.move]",
         "4 * nodes)",
-        pytest("tests/unit/test_solver.py"),
+        pytest("tests/engine/threats/test_solver.py"),
     ),
     Mutation(
         "planes: the opponent's fives are marked as own ones",
         "engine/_encoding.pyx",
         "out[(PLANE_OWN_FIVE + side) * n + i] = 1",
         "out[PLANE_OWN_FIVE * n + i] = 1",
-        pytest("tests/unit/test_encoding.py"),
+        pytest("tests/engine/test_encoding.py"),
     ),
     Mutation(
         "planes: where the opponent would begin is marked as what stops him",
         "engine/_encoding.pyx",
         "out[PLANE_THREAT_MOVE * n + threat.move] = 1",
         "out[PLANE_THREAT_DEFENCE * n + threat.move] = 1",
-        pytest("tests/unit/test_encoding.py"),
+        pytest("tests/engine/test_encoding.py"),
     ),
     Mutation(
         "leaf: all moves are kept although the opponent threatens to win",

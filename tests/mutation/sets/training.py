@@ -10,20 +10,20 @@ from tests.mutation.table import Mutation, pytest
 
 SHARE = 0.9
 
-LOSSES = pytest("tests/unit/test_training_losses.py")
-LEARNER = pytest("tests/unit/test_training_learner.py")
-OLDER = pytest("tests/unit/test_training_older.py")
-WINDOW = pytest("tests/unit/test_training_replay_buffer.py", "tests/unit/test_training_records.py")
-PLAY = pytest("tests/unit/test_training_gumbel.py", "tests/unit/test_training_selfplay.py")
-RUN = pytest("tests/unit/test_training_run.py", "tests/unit/test_training_bundle.py")
+LOSSES = pytest("tests/training/learn/test_losses.py")
+LEARNER = pytest("tests/training/learn/test_learner.py")
+OLDER = pytest("tests/training/learn/test_older.py")
+WINDOW = pytest("tests/training/data/test_replay_buffer.py", "tests/training/data/test_records.py")
+PLAY = pytest("tests/training/play/test_gumbel.py", "tests/training/play/test_selfplay.py")
+RUN = pytest("tests/training/run/test_run.py", "tests/training/run/test_bundle.py")
 MATCH = pytest(
-    "tests/unit/test_sprt.py", "tests/unit/test_training_match.py", "tests/unit/test_training_mass_match.py"
+    "tests/arena/test_sprt.py", "tests/arena/test_match.py", "tests/arena/test_mass_match.py"
 )
-RECORDS = pytest("tests/unit/test_training_records.py")
-LEAVES = pytest("tests/unit/test_training_leaves.py")
-OPTIMIZER = pytest("tests/unit/test_training_optimizer.py")
-OFFLINE = pytest("tests/unit/test_training_offline.py")
-TOGETHER = pytest("tests/unit/test_training_together.py")
+RECORDS = pytest("tests/training/data/test_records.py")
+LEAVES = pytest("tests/training/data/test_leaves.py")
+OPTIMIZER = pytest("tests/training/learn/test_optimizer.py")
+OFFLINE = pytest("tests/training/test_offline.py")
+TOGETHER = pytest("tests/training/learn/test_together.py")
 
 
 def _losses(name: str, old: str, new: str) -> Mutation:

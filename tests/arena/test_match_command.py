@@ -1,0 +1,47 @@
+"""The commands `arena.match` and `training.match`: one line for what is wrong, settings of both players."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from arena.match import with_settings
+from tests.helpers.paths import ROOT
+from training.match import main
+from training.measure.players import PLAYERS
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_net_that_is_missing_is_one_line(concurrency, capsys):
+    told = ["--a", "engine:net=/no/such.onnx", "--b", "random", "--nodes", "1", "--games", "2"]
+    assert main([*told, "--concurrency", str(concurrency)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: a does not start (engine:net=/no/such.onnx): ") and error.count("\n") == 1
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("module", ["arena.match", "training.match"])
+def test_output_that_nobody_reads_is_no_failure(module):
+    told = f"{sys.executable} -m {module} --a random --b random --games 40 --size 5 | head -n 1"
+    done = subprocess.run(
+        ["sh", "-c", told], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("   1/40") and done.stderr == ""
+
+
+def test_an_unquoted_blank_is_one_line(capsys, tmp_path):
+    program = tmp_path / "my brain"
+    program.write_text("")
+    assert main(["--a", f"{program} --level 1", "--b", "random", "--games", "2"]) == 2
+    error = capsys.readouterr().err
+    assert f"quote the path: '{program}' --level 1" in error and error.count("\n") == 1
+
+
+def test_settings_of_both_players_go_to_each():
+    assert with_settings("engine:nodes=4", ["lines=avx2"], PLAYERS) == "engine:nodes=4,lines=avx2"
+    assert with_settings("engine:", ["a=1", "b=2"], PLAYERS) == "engine:a=1,b=2"
+    assert with_settings("python -m protocol", ["a=1"], PLAYERS) == "python -m protocol --set a=1"
+    with pytest.raises(ValueError, match="--both is for two players of Tengen"):
+        with_settings("random", ["lines=avx2"], PLAYERS)
