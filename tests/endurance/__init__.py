@@ -1,0 +1,1 @@
+"""Long runs, outside of `make test`: does anything grow, hang or get lost after hours?"""

@@ -1,0 +1,150 @@
+"""Keep a board's server busy for hours with pages that come and go, and see that it stays as small as it was.
+
+    python -m tests.endurance.board --minutes 120 --pages 4
+
+Each page connects, asks for moves, analyses, reviews and files, reads every answer and leaves, sometimes
+while the engine thinks or without closing the connection. Ends with status 1 if an answer was missing, or if
+memory, processes or open files of the server and its engines grew, or if a process outlives the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+import websockets
+
+from tests.board.fuzz import GOOD
+from tests.board.running import Server
+
+MAX_GROWTH = 24 << 20
+"""Bytes by which private memory of all processes may grow after the warm-up."""
+ANSWER_S = 60.0
+"""Longest wait for an answer while other pages think."""
+LATER_S = 0.5
+_WARM_UP = 0.15  # share of the time
+_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the server and its children take."""
+
+    memory: int
+    processes: int
+    files: int
+
+    def __str__(self) -> str:
+        return f"{self.memory / 1e6:.1f} MB, {self.processes} processes, {self.files} files"
+
+
+def state_of(server: Server) -> State:
+    """Return what the server and its children take now."""
+    root = psutil.Process(server.process.pid)
+    family = [root, *root.children(recursive=True)]
+    memory = files = 0
+    for process in family:
+        try:
+            memory += int(process.memory_full_info().uss)
+            files += process.num_fds() if hasattr(process, "num_fds") else 0
+        except psutil.NoSuchProcess:
+            continue
+    return State(memory, len(family), files)
+
+
+async def _page(server: Server, random_: random.Random, failures: list[str]) -> int:
+    """Be one page; return how many requests it made."""
+    asked = 0
+    address = server.socket
+    async with websockets.connect(address, origin=server.base.rstrip("/"), max_size=None) as socket:  # type: ignore[arg-type]
+        for _ in range(random_.randrange(1, 30)):
+            request = {**random_.choice(GOOD), "id": 1000 + asked}
+            await socket.send(json.dumps(request))
+            asked += 1
+            if request["type"] in ("stop", "look"):
+                continue  # nobody answers these
+            if random_.random() < 0.1:
+                break  # leaves while the engine thinks
+            try:
+                while json.loads(await asyncio.wait_for(socket.recv(), ANSWER_S)).get("id") != request["id"]:
+                    pass
+            except (TimeoutError, websockets.ConnectionClosed) as error:
+                failures.append(f"{request['type']}: {type(error).__name__} {error}")
+                return asked
+        if random_.random() < 0.3:
+            socket.transport.abort()
+    return asked
+
+
+async def _pages(server: Server, seconds: float, pages: int, seed: int, failures: list[str]) -> None:
+    end_s = time.monotonic() + seconds
+    counts = [0, 0]
+
+    async def one(number: int) -> None:
+        random_ = random.Random(seed * 1000 + number)
+        while time.monotonic() < end_s and len(failures) < 5:
+            counts[0] += 1
+            asked = await _page(server, random_, failures)
+            counts[1] += asked
+            await asyncio.sleep(random_.random() * LATER_S)
+
+    await asyncio.gather(*(one(number) for number in range(pages)))
+    print(f"{counts[0]} pages, {counts[1]} requests, {state_of(server)}", flush=True)
+
+
+def run(minutes: float, pages: int, seed: int, net: str) -> list[str]:
+    """Keep a server busy; return what was not as it should be."""
+    failures: list[str] = []
+    server = Server("--net", net, "--engines", "2")
+    try:
+        asyncio.run(_pages(server, 60 * minutes * _WARM_UP, pages, seed, failures))
+        before = state_of(server)
+        for part in range(_LINES):
+            asyncio.run(
+                _pages(server, 60 * minutes * (1 - _WARM_UP) / _LINES, pages, seed + 1 + part, failures)
+            )
+        after = state_of(server)
+        if after.memory > before.memory + MAX_GROWTH:
+            failures.append(f"memory grew: {before}, then {after}")
+        if after.processes > before.processes or after.files > before.files + pages:
+            failures.append(f"processes or files grew: {before}, then {after}")
+        if len(server.said) > 1:
+            failures.append(f"the server said {''.join(server.said[1:])[:2000]}")
+        family = psutil.Process(server.process.pid).children(recursive=True)
+        print(f"Ctrl-C ended it after {server.interrupt():.2f} s")
+        _, alive = psutil.wait_procs(family, timeout=10)
+        if alive:
+            failures.append(f"{len(alive)} processes outlive the server")
+    finally:
+        server.close()
+    return failures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.endurance.board",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=120.0, help="(120)")
+    parser.add_argument("--pages", type=int, default=4, help="at a time (4)")
+    parser.add_argument("--net", default="default", help="of the engines (the one that ships)")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    failures = run(options.minutes, options.pages, options.seed, options.net)
+    for failure in failures:
+        print(f"BAD {failure} (seed {options.seed})")
+    print("nothing was wrong" if not failures else f"{len(failures)} faults")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
