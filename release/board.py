@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import urllib.request
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ def play_a_move(command: Sequence[str], port: int) -> int:
 
     Args:
         command: starts the program; `--board` and what it needs are added.
-        port: a free one.
+        port: a free one; 0: let the system choose.
 
     Raises:
         SystemExit: the board does not do one of these things.
@@ -26,24 +27,26 @@ def play_a_move(command: Sequence[str], port: int) -> int:
     try:
         assert process.stdout is not None
         said = process.stdout.readline()
-        if f":{port}/" not in said:
+        address = re.search(r"http://(\S+?)/#token=(\w+)", said)
+        if address is None:
             raise SystemExit(f"the board does not start: {said}")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=ANSWER_S) as page:
+        host, token = address[1], address[2]
+        with urllib.request.urlopen(f"http://{host}/", timeout=ANSWER_S) as page:
             if b"main.js" not in page.read():
                 raise SystemExit("the board serves no page")
-        return _first_move(port)
+        return _first_move(host, token)
     finally:
         process.kill()
         process.wait()
 
 
-def _first_move(port: int) -> int:
+def _first_move(host: str, token: str) -> int:
     from websockets.sync.client import connect
     from websockets.typing import Origin
 
     game = {"width": 15, "height": 15, "rule": 0, "moves": [112]}
     question = {"type": "think", "id": 1, "game": game, "level": 10, "turn_ms": 500}
-    with connect(f"ws://127.0.0.1:{port}/socket", origin=Origin(f"http://127.0.0.1:{port}")) as page:
+    with connect(f"ws://{host}/socket?token={token}", origin=Origin(f"http://{host}")) as page:
         page.send(json.dumps(question))
         while True:
             heard = json.loads(page.recv(timeout=ANSWER_S))
