@@ -15,7 +15,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     # of the server
     "welcome": ("version", "engines", "levels", "sides", "rules", "brains"),
     "position": ("to_move", "over", "winner", "result", "ending", "five", "forbidden", "opening?"),
-    "opened": ("width", "height", "rule", "names", "opening", "winner", "reason", "notes", "nodes"),
+    "opened": ("width", "height", "rule", "names", "opening", "winner", "reason", "ended", "notes", "nodes"),
     "saved": ("text",),
     "refused": ("text", "code?", "values?"),
     "busy": ("text", "code", "values"),

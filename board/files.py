@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from board.answers import Refused
-from board.messages import MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save, SetUp
+from board.messages import ENDINGS, MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save, SetUp
 from board.position import game_of
 from engine.commands.charset import detector
 from engine.errors import PositionError
 from engine.games.files import read_tree
 from engine.games.psq import to_psq
+from engine.games.record import UNFINISHED, GameRecord
 from engine.games.sgf import tree_to_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, tree_of
 from engine.rules._board import EMPTY
@@ -50,12 +51,21 @@ def _as_json(tree: GameTree) -> dict[str, object]:
     return {
         "width": record.width, "height": record.height, "rule": int(record.rule),
         "names": [name[:MAX_NAME] for name in record.names], "opening": record.opening_stones,
-        "winner": record.winner, "reason": record.reason, "notes": notes[:MAX_NOTES],
+        "winner": record.winner, "reason": record.reason, "ended": _ended(record), "notes": notes[:MAX_NOTES],
         "nodes": [
             {"parent": n.parent, "point": n.point, "comment": n.comment[:MAX_COMMENT], "ms": round(n.ms)}
             for n in tree.nodes
         ],
     }  # fmt: skip
+
+
+def _ended(record: GameRecord) -> dict[str, object] | None:
+    """Return how a game ended off the board, with the words of the page; None where it did not."""
+    board = record.board()
+    if record.reason in ("five", UNFINISHED) or board.winner != EMPTY or not board.n_empty:
+        return None
+    whys = {reason: why for why, reason in ENDINGS.items()}
+    return {"winner": record.winner, "why": whys.get(record.reason, "other")}
 
 
 def saved(request: Save) -> str:
@@ -68,6 +78,8 @@ def saved(request: Save) -> str:
     line = _main_line(nodes)
     base = Moves(game.width, game.height, game.rule, tuple(n.point for n in line))
     played = game_of(base)
+    if not played.over:
+        played.ended = request.ended
     played.opening_stones = min(request.opening, len(line))
     tree = tree_of(played.record((request.names[0] or "black", request.names[1] or "white")), nodes)
     return tree_to_sgf(tree) if request.kind == "sgf" else to_psq(tree.record)

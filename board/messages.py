@@ -19,7 +19,7 @@ from engine.games.files import MAX_FILE_BYTES
 from engine.games.record import PASS
 from engine.games.tree import MAX_NODES, Node
 from engine.levels import STRONGEST, WEAKEST
-from engine.rules._board import MAX_SIDE, MIN_SIDE
+from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule
 
 MAX_MESSAGE_BYTES = 4 * MAX_FILE_BYTES
@@ -34,6 +34,8 @@ MAX_NAME = 80
 MAX_LINES = 20
 """Moves that an analysis lists at most."""
 MAX_SIMULATIONS = 1_000_000_000
+ENDINGS = {"time": "time", "resign": "resigned", "draw": "draw", "other": "crash"}
+"""How a game may end off the board, by the page's word: the reason in a record."""
 MIN_MS, MAX_MS = 20, 3_600_000
 """Bounds of every time that a page can ask for, ms."""
 
@@ -168,6 +170,8 @@ class Save:
     names: tuple[str, str]
     opening: int
     nodes: tuple[Node, ...]
+    ended: tuple[int, str] | None = None
+    """Winner (2: nobody) and reason, as records have them, of a game that ended off the board."""
 
 
 EngineRequest = Think | AnswerSwap2 | Analyse | Balance | Review | Stop
@@ -338,7 +342,22 @@ def _save(f: _Fields) -> Request:
     nodes = tuple(_node(f, item) for item in f.items("nodes", MAX_NODES))
     if sum(len(node.comment) for node in nodes) > MAX_TREE_TEXT:
         raise f.refuse(f"the comments together are longer than {MAX_TREE_TEXT} characters")
-    return Save(f.id, kind, game, (names[0], names[1]), opening, nodes)
+    return Save(f.id, kind, game, (names[0], names[1]), opening, nodes, _ended(f))
+
+
+def _ended(fields: _Fields) -> tuple[int, str] | None:
+    """Return how the page says that a game ended off the board."""
+    if fields.data.get("ended") is None:
+        return fields.take("ended", None)  # type: ignore[no-any-return]
+    inner = fields.inner("ended")
+    why = inner.take("why")
+    if not isinstance(why, str) or why not in ENDINGS:
+        raise fields.refuse("why must be one of " + ", ".join(ENDINGS))
+    winner = inner.number("winner", 0, 2)
+    if (winner == EMPTY) != (why == "draw"):
+        raise fields.refuse("a draw has no winner, and all else has one")
+    inner.done()
+    return winner, ENDINGS[why]
 
 
 def _node(fields: _Fields, item: object) -> Node:

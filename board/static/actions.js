@@ -111,7 +111,7 @@ export class Actions {
     const { game, table } = app;
     const from = game.current;
     app.stopShow();
-    if (["resign", "draw"].includes(game.ended?.why)) { // of these only the end is taken back
+    if (game.ended && !(game.ended.why === "time" && table.time)) { // only the end is taken back
       game.ended = null;
       table.goOn();
       return app.changed();

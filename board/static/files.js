@@ -98,7 +98,7 @@ async function save(app, kind) {
   const nodes = game.flat().nodes;
   const { width, height, rule } = game;
   try {
-    const fields = { kind, game: { width, height, rule, moves: [] }, names: game.names, opening: 0, nodes };
+    const fields = { kind, game: { width, height, rule, moves: [] }, names: game.names, opening: 0, nodes, ended: game.mainEnd };
     const { text } = await app.link.ask("save", fields);
     download(text, fileName(kind), "application/octet-stream");
     hide("save");

@@ -186,6 +186,7 @@ export class Table {
     if (game.ended?.why === "time") return t(`result.time.${side(1 - game.ended.winner)}`);
     if (game.ended?.why === "resign") return t(`result.resign.${side(1 - game.ended.winner)}`);
     if (game.ended?.why === "draw") return t("result.agreed");
+    if (game.ended?.why === "other") return t(`result.other.${side(game.ended.winner)}`);
     if (game.ended) return game.ended.text; // kept by an older version
     if (!facts?.over) return null;
     if (facts.ending === "draw") return t("result.draw");

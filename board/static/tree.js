@@ -31,8 +31,25 @@ export class Game {
     Object.assign(this, { width, height, rule, names, opening });
     this.root = new Node(-1, null);
     this.current = this.root;
-    this.ended = null; // {winner, text} where a game ended off the board, by time, resignation or agreement
+    this.end = null; // {winner, why} of a game that ended off the board, by time, resignation or agreement ...
+    this.endNode = null; // ... and where that was
     this.version = 0; // grows with every change of the tree
+  }
+
+  // How the game ended here off the board; null where it goes on.
+  get ended() {
+    return this.endNode === this.current ? this.end : null;
+  }
+
+  set ended(end) {
+    if (!end && this.endNode !== this.current) return; // it ended in another line
+    this.end = end;
+    this.endNode = end && this.current;
+  }
+
+  // How the main line ended off the board, for a file.
+  get mainEnd() {
+    return this.endNode && this.line(this.root).includes(this.endNode) ? this.end : null;
   }
 
   // Points from the first stone to a node.
@@ -113,6 +130,9 @@ export class Game {
         break;
       }
     }
+    for (let at = this.endNode; at; at = at.parent) {
+      if (at === node) this.end = this.endNode = null;
+    }
     node.parent.children = node.parent.children.filter((child) => child !== node);
     this.version++;
   }
@@ -153,7 +173,8 @@ export class Game {
         if (node[name] !== null) nodes[number][name] = node[name];
       }
     }
-    const { width, height, rule, names, opening, ended } = this;
+    const { width, height, rule, names, opening } = this;
+    const ended = this.end && { ...this.end, node: numbers.get(this.endNode) };
     return { width, height, rule, names, opening, ended, nodes, current: numbers.get(this.current) };
   }
 
@@ -170,7 +191,10 @@ export class Game {
         nodes.push(node);
       }
     }
-    game.ended = data.ended ?? null;
+    if (data.ended) {
+      const { node, ...end } = data.ended; // a file and older versions say no node
+      Object.assign(game, { end, endNode: nodes[node] ?? game.line(game.root).at(-1) });
+    }
     game.current = nodes[data.current ?? 0] ?? game.root;
     return game;
   }

@@ -3,7 +3,8 @@
 A record does not say which rule was played: a header with the size, then `x,y,ms` a move from 1, black first,
 then the names of both players and a code of the result, as Piskvork writes it
 (https://github.com/plastovicka/Piskvork). Other programs write the header in lower case, put blank lines
-before it, or write the moves alone.
+before it, or write the moves alone. No code stands for a resignation or an agreed draw; Tengen writes these
+between names and code, where Piskvork reads nothing, in the words of SGF: `W+R`, `Draw`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import re
 from engine.errors import PositionError
 from engine.games.record import UNFINISHED, GameRecord
 from engine.games.tree import GameTree, TreeBuilder
+from engine.rules._board import EMPTY
 
 _HEADER = re.compile(r"\s*Piskvorky\s+(\d{1,4})\s*x\s*(\d{1,4})(?!\d)", re.ASCII | re.IGNORECASE)
 _MOVE = re.compile(r"(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*(?:,\s*(-?\d{1,12}(?:\.\d{1,9})?))?", re.ASCII)
 _MOVES_ALONE = re.compile(r"\s*\d{1,2}\s*,\s*\d{1,2}\s*,\s*\d{1,12}\s*(?:\n|\Z)", re.ASCII)
+_RESULT = re.compile(r"([BW])\+([RTF])|Draw", re.ASCII)
+_REASONS = {"R": "resigned", "T": "time", "F": "crash"}
 _CODES = {"time": 15, "illegal": -2, "forbidden": -2, "crash": -2, "start": -2}  # protocol: Piskvork
 SIZES = (15, 19, 20, 22)
 """Sides of the boards that are taken where a file does not say its size."""
@@ -61,10 +65,21 @@ def read_psq(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
                 raise PositionError(f"line {number}: {line.strip()[:30]!r} is no move `x,y,ms`")
     names = (rest[0], rest[1]) if len(rest) >= 2 else ("black", "white")
     tree = builder.finish(names)
-    record, code = tree.record, rest[-1] if rest else "0"
-    if record.reason == UNFINISHED and code in ("15", "-2"):  # the side to move lost by an incident
-        record.winner, record.reason = 1 - len(record.points) % 2, "time" if code == "15" else "crash"
+    if tree.record.reason == UNFINISHED:
+        _end(tree.record, rest)
     return tree
+
+
+def _end(record: GameRecord, rest: list[str]) -> None:
+    """Take over how a game ended off the board from the lines behind its moves."""
+    said = next((found for line in rest[2:-1] if (found := _RESULT.fullmatch(line))), None)
+    code = rest[-1] if rest else "0"
+    if said is not None and said[1] is None:
+        record.reason = "draw"
+    elif said is not None:
+        record.winner, record.reason = "BW".index(said[1]), _REASONS[said[2]]
+    elif code in ("15", "-2"):  # the side to move lost by an incident
+        record.winner, record.reason = 1 - len(record.points) % 2, "time" if code == "15" else "crash"
 
 
 def to_psq(game: GameRecord) -> str:
@@ -78,8 +93,20 @@ def to_psq(game: GameRecord) -> str:
     rows = [f"Piskvorky {game.width}x{game.height}, 11:11, 0"]
     for point, ms in zip(game.points, game.times_ms, strict=True):
         rows.append(f"{point % game.width + 1},{point // game.width + 1},{ms:.0f}")
-    rows += [*(" ".join(name.split()) or "?" for name in game.names), str(_CODES.get(game.reason, 0))]
+    rows += [" ".join(name.split()) or "?" for name in game.names]
+    rows += [*_result(game), str(_CODES.get(game.reason, 0))]
     return "\n".join(rows) + "\n"
+
+
+def _result(game: GameRecord) -> list[str]:
+    """Return the line that says how a game ended, where neither the board nor the code does."""
+    if game.reason == "draw" and len(game.points) < game.width * game.height:
+        return ["Draw"]
+    to_move_lost = game.winner == 1 - len(game.points) % 2
+    if not game.incident or game.winner == EMPTY or (to_move_lost and game.reason != "resigned"):
+        return []
+    letter = {"resigned": "R", "time": "T"}.get(game.reason, "F")
+    return [f"{'BW'[game.winner]}+{letter}"]
 
 
 def _size_for(lines: list[str], width: int, height: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from engine.errors import PositionError
 from engine.games.psq import fitting_size
@@ -64,10 +65,10 @@ def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
     rule = _rule(head.get("RU", ""), rule, notes)
     builder = TreeBuilder(width, height, rule, f"line {line}: ")
     builder.notes = notes
-    opening = _build(builder, events)
+    opening, resigned = _build(builder, events)
     tree = builder.finish((head.get("PB", ""), head.get("PW", "")), opening)
     tree.record.text = plain_text(head.get("GC", ""))
-    _result(tree.record, head)
+    _result(tree.record, head, resigned)
     return tree
 
 
@@ -201,8 +202,14 @@ def _rule(named: str, rule: int, notes: list[str]) -> int:
     return rule
 
 
-def _result(record: GameRecord, head: dict[str, str]) -> None:
-    """Take over who won off the board, where the position does not say."""
+def _result(record: GameRecord, head: dict[str, str], resigned: int | None) -> None:
+    """Take over who won off the board, where the position does not say.
+
+    Args:
+        record: of the game; changed.
+        head: its properties.
+        resigned: colour that a move of the main line says to resign.
+    """
     if record.reason != UNFINISHED:
         return
     text, told = head.get("RE", "").strip(), head.get("TE", "").strip()
@@ -214,14 +221,26 @@ def _result(record: GameRecord, head: dict[str, str]) -> None:
         record.reason = told if known else {"T": "time", "F": "forbidden"}.get(letter, "resigned")
     elif text.lower() in ("0", "draw", "jigo"):
         record.reason = "draw"
+    elif resigned is not None:
+        record.winner, record.reason = 1 - resigned, "resigned"
 
 
-def _build(builder: TreeBuilder, events: list[Event]) -> int:
-    """Play all nodes; return how many of the first moves of the main line were given."""
+@dataclass(slots=True)
+class _Seen:
+    """What nodes have said beside moves."""
+
+    budget: int = MAX_SET_UP
+    """Points that may still be set up."""
+    marks: set[str] = field(default_factory=set)
+    resigned: int | None = None
+    """Colour that a node says to resign."""
+
+
+def _build(builder: TreeBuilder, events: list[Event]) -> tuple[int, int | None]:
+    """Play all nodes; of the main line return how many of its first moves were given, and who resigns."""
     stack: list[int] = []
-    opening, first_line = 0, True
-    budget = [MAX_SET_UP]
-    marks: set[str] = set()
+    opening, first_line, resigned = 0, True, None
+    seen = _Seen()
     for event in events:
         if event == "(":
             stack.append(builder.at)
@@ -230,17 +249,19 @@ def _build(builder: TreeBuilder, events: list[Event]) -> int:
             first_line = False
         elif not isinstance(event, str):
             before = len(builder.nodes)
-            given = _play_node(builder, event, budget, marks)
+            given = _play_node(builder, event, seen)
+            if first_line:
+                resigned = seen.resigned
             if first_line and given and opening == before - 1:
                 opening = len(builder.nodes) - 1
             while first_line and opening + 1 < len(builder.nodes) and builder.is_filler(opening + 1):
                 opening += 1
-    if marks:
-        builder.note(f"marks on the board are left out ({', '.join(sorted(marks))})")
-    return opening
+    if seen.marks:
+        builder.note(f"marks on the board are left out ({', '.join(sorted(seen.marks))})")
+    return opening, resigned
 
 
-def _play_node(builder: TreeBuilder, node: list[Property], budget: list[int], marks: set[str]) -> bool:
+def _play_node(builder: TreeBuilder, node: list[Property], seen: _Seen) -> bool:
     """Play what one node says: stones set up, whose turn it is, moves, comments.
 
     Returns:
@@ -250,7 +271,7 @@ def _play_node(builder: TreeBuilder, node: list[Property], budget: list[int], ma
     set_up = [entry for entry in node if entry.name in _SET_UP]
     if set_up:
         who = f"line {set_up[0].line}: "
-        builder.set_up(_set_up(builder, set_up, budget), who)
+        builder.set_up(_set_up(builder, set_up, seen), who)
         given = True
     for entry in node:
         who = f"line {entry.line}: "
@@ -261,7 +282,8 @@ def _play_node(builder: TreeBuilder, node: list[Property], budget: list[int], ma
                 raise PositionError(f"{who}PL {entry.value[:20]!r} is no colour")
         elif entry.name in ("B", "W"):
             if entry.value.strip().lower() == "resign":
-                builder.note(f"{COLOURS['BW'.index(entry.name)]} resigns in {who.rstrip(': ')}")
+                seen.resigned = "BW".index(entry.name)
+                builder.note(f"{COLOURS[seen.resigned]} resigns in {who.rstrip(': ')}")
                 continue
             builder.turn("BW".index(entry.name), who)
             point = _point(builder, entry)
@@ -270,7 +292,7 @@ def _play_node(builder: TreeBuilder, node: list[Property], budget: list[int], ma
             else:
                 builder.play(*point, who)
         elif entry.name in _MARKS:
-            marks.add(entry.name)
+            seen.marks.add(entry.name)
     for entry in node:
         if entry.name == "N":
             _add_words(builder.nodes[builder.at], entry.value)
@@ -299,7 +321,7 @@ def _point(builder: TreeBuilder, entry: Property) -> tuple[int, int] | None:
     return ord(numbered[1].lower()) - 97, int(numbered[2]) - 1
 
 
-def _set_up(builder: TreeBuilder, entries: list[Property], budget: list[int]) -> list[tuple[int, int]]:
+def _set_up(builder: TreeBuilder, entries: list[Property], seen: _Seen) -> list[tuple[int, int]]:
     """Return the (point, colour) that AB and AW of one node put on the board, less what AE takes away.
 
     Raises:
@@ -318,8 +340,8 @@ def _set_up(builder: TreeBuilder, entries: list[Property], budget: list[int]) ->
         (x0, y0), (x1, y1) = sorted(end for end in (ends[0], ends[-1]) if end is not None)
         for x in range(x0, x1 + 1):
             for y in range(min(y0, y1), max(y0, y1) + 1):
-                budget[0] -= 1
-                if budget[0] < 0:
+                seen.budget -= 1
+                if seen.budget < 0:
                     raise PositionError(f"{who}more than {MAX_SET_UP} stones are set up")
                 try:
                     point = point_of(x, y, board.width, board.height)

@@ -34,6 +34,13 @@ SHORTEST_S = 0.05
 REVIEW_SHARE = 0.25
 """Time for each position of `analyse all`, of the time for a move (derived: a game has some fifty)."""
 
+DRAW_S = 1.0
+"""Longest thought about an offered draw."""
+WORSE = 0.4
+"""Expected score below which the engine takes any draw (as board/static/offers.js)."""
+DRAWN, EVEN = 0.4, 0.55
+"""Chance of a draw, and expected score at most, where it agrees to one."""
+
 _NUMBERS = re.compile(r"[\s,]+")
 
 
@@ -112,8 +119,10 @@ def review_game(session: Session, command: Command) -> None:
 def undo(session: Session, command: Command) -> None:
     """Take back to before the person's last move; without a person, one move."""
     game, humans = session.game, session.table.humans
-    if game.resigned is not None:
+    session.draw_offered = None
+    if game.ended is not None:
         game.undo()
+        session.paused = session.engine_is_due
         return
     if session.opening is not None and game.points:
         raise PositionError("the opening stays; `new` starts again")
@@ -264,6 +273,46 @@ def resign(session: Session, command: Command) -> None:
     session.game.resign(to_move if to_move in humans else 1 - to_move)
 
 
+def offer_draw(session: Session, command: Command) -> None:
+    """Offer a draw to the engine, or to the person beside; who is offered one agrees by offering it too."""
+    game, table = session.game, session.table
+    if not table.humans:
+        raise PositionError("you only watch; `colour black` or `colour white` takes a side")
+    if session.opening is not None or not game.points:
+        raise PositionError("nothing to draw yet; `new` starts again")
+    if game.over:
+        raise PositionError("the game is over; `new` starts another")
+    if len(table.humans) == 2:
+        if session.draw_offered == len(game.points):
+            game.agree_to_draw()
+            return
+        session.draw_offered = len(game.points)
+        session.say(f"{COLOURS[game.board.to_move]} offers a draw: `draw` agrees, a move declines")
+        return
+    if table.opponent is not None:
+        raise PositionError(f"{table.opponent.name} cannot be asked for a draw")
+    own = game.board.to_move
+    if own not in table.humans:
+        raise PositionError("offer a draw when it is your turn")
+    thought = session.thinker.analyse(game, min(DRAW_S, table.time_s), 1)
+    session.screen.clear_progress()
+    win, draw, _ = thought.value.wdl
+    if takes_draw(1 - win - draw / 2, draw):
+        game.agree_to_draw()
+    else:
+        session.say("the engine declines the draw")
+
+
+def takes_draw(score: float, draw: float) -> bool:
+    """Return whether the engine agrees to a draw: where it is worse, or likely draws and is not better.
+
+    Args:
+        score: its expected score, 0..1.
+        draw: chance of a draw.
+    """
+    return score < WORSE or (draw >= DRAWN and score <= EVEN)
+
+
 def confirm(session: Session, command: Command) -> None:
     """Answer a question of the session that is no longer asked."""
     raise PositionError(f"{command.name}? nothing was asked")
@@ -291,7 +340,7 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
     "review": review_game, "undo": undo, "level": set_level, "time": set_time, "colour": set_colour,
     "black": take, "white": take, "go": go_on, "save": save, "save!": save, "load": load, "new": new,
     "rows": set_rows,
-    "size": new, "rule": new, "resign": resign, "yes": confirm, "no": confirm,
+    "size": new, "rule": new, "resign": resign, "draw": offer_draw, "yes": confirm, "no": confirm,
     "quit": leave,
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ HELP = (
     ("hint", "show a good move"),
     ("undo", "take your move back"),
     ("resign", "give the game up"),
+    ("draw", "offer a draw"),
     ("a [SECONDS]", "best moves"),
     ("analyse all", "look back at it all"),
     ("level N [M]", "1 to 10"),
@@ -40,11 +41,11 @@ _NAMES = {
     "analyse": "analyse", "analyze": "analyse", "review": "review", "level": "level", "time": "time",
     "colour": "colour", "color": "colour", "go": "go", "save": "save", "save!": "save!", "load": "load",
     "new": "new", "board": "board", "quit": "quit", "exit": "quit", "q": "quit", "black": "black",
-    "white": "white", "resign": "resign", "size": "size", "rule": "rule", "yes": "yes", "y": "yes",
-    "no": "no", "n": "no", "rows": "rows",
+    "white": "white", "resign": "resign", "draw": "draw", "size": "size", "rule": "rule", "yes": "yes",
+    "y": "yes", "no": "no", "n": "no", "rows": "rows",
 }  # fmt: skip
 _BARE = frozenset(
-    {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "yes", "no"}
+    {"help", "hint", "undo", "review", "go", "board", "quit", "black", "white", "resign", "draw", "yes", "no"}
 )
 THROWS_AWAY = frozenset({"new", "size", "rule", "load", "quit"})
 """Commands that end a game which may not be finished; the session asks first."""

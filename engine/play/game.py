@@ -36,8 +36,8 @@ class Game:
         self.opening_stones = 0
         self.tree: GameTree | None = None
         """The file that the game was read from, with its comments and variations."""
-        self.resigned: int | None = None
-        """Colour of who gave up."""
+        self.ended: tuple[int, str] | None = None
+        """Winner and reason, as records have them, of a game that ended off the board; None on the board."""
 
     @classmethod
     def from_record(cls, record: GameRecord) -> Game:
@@ -50,6 +50,8 @@ class Game:
         for point, ms in zip(record.points, record.times_ms, strict=True):
             game.play(point, ms)
         game.opening_stones = record.opening_stones
+        if record.reason != UNFINISHED and not game.over:
+            game.ended = record.winner, record.reason
         return game
 
     @classmethod
@@ -104,15 +106,15 @@ class Game:
     @property
     def over(self) -> bool:
         """Whether nobody moves any more."""
-        if self.resigned is not None:
+        if self.ended is not None:
             return True
         return self.board.winner != EMPTY or self.board.n_empty == 0 or not self.board.legal_points()
 
     @property
     def winner(self) -> int:
         """0 black, 1 white, 2 nobody (yet)."""
-        if self.resigned is not None:
-            return 1 - self.resigned
+        if self.ended is not None:
+            return self.ended[0]
         if self.board.winner == EMPTY and self.board.n_empty and self.over:
             return 1 - self.board.to_move  # every move left is forbidden
         return self.board.winner
@@ -122,8 +124,8 @@ class Game:
         """The result as a sentence, empty while the game goes on."""
         if not self.over:
             return ""
-        if self.resigned is not None:
-            return f"{COLOURS[self.resigned].capitalize()} resigns, {COLOURS[self.winner]} wins."
+        if self.ended is not None:
+            return _result_off_the_board(*self.ended)
         if self.winner == EMPTY:
             return "The board is full: a draw."
         loser = COLOURS[1 - self.winner]
@@ -174,18 +176,29 @@ class Game:
         Raises:
             PositionError: the game is over already.
         """
+        self._end(1 - colour, "resigned")
+
+    def agree_to_draw(self) -> None:
+        """End the game as a draw.
+
+        Raises:
+            PositionError: the game is over already.
+        """
+        self._end(EMPTY, "draw")
+
+    def _end(self, winner: int, reason: str) -> None:
         if self.over:
             raise PositionError("the game is over; `new` starts another")
-        self.resigned = colour
+        self.ended = winner, reason
 
     def undo(self) -> None:
-        """Take the last move back, or that somebody gave up.
+        """Take the last move back, or the end of a game that ended off the board.
 
         Raises:
             PositionError: there is none, or it belongs to the opening.
         """
-        if self.resigned is not None:
-            self.resigned = None
+        if self.ended is not None:
+            self.ended = None
             return
         if len(self.points) <= self.opening_stones:
             raise PositionError("the opening stays; `new` starts again" if self.points else "nothing to undo")
@@ -201,13 +214,12 @@ class Game:
         reason = UNFINISHED
         if self.over:
             reason = "draw" if self.winner == EMPTY else "five" if board.winner != EMPTY else "forbidden"
-        if self.resigned is not None:
-            reason = "resigned"
+        if self.ended is not None:
+            reason = self.ended[1]
         return GameRecord(
             board.width, board.height, board.rule, self.opening_stones, names,
             list(self.points), list(self.times_ms), self.winner, reason,
         )  # fmt: skip
-
 
     def saved(self, names: tuple[str, str]) -> GameTree:
         """Return the game for a file that holds variations."""
@@ -216,6 +228,18 @@ class Game:
             return line_tree(record)
         record.text = self.tree.record.text
         return with_line(self.tree, record)
+
+
+def _result_off_the_board(winner: int, reason: str) -> str:
+    """Return the result of a game that ended by resignation, agreement, time or a failure, as a sentence."""
+    if winner == EMPTY:
+        return "A draw by agreement."
+    won, lost = COLOURS[winner], COLOURS[1 - winner].capitalize()
+    how = {
+        "resigned": "resigns", "time": "is out of time", "illegal": "made an illegal move",
+        "forbidden": "made a forbidden move",
+    }.get(reason, "could not go on")  # fmt: skip
+    return f"{lost} {how}, {won} wins."
 
 
 def forbidden_reason(board: Board, point: int) -> str:

@@ -63,6 +63,8 @@ class Session:
         """What a running look back has judged so far."""
         self.spent_ms = 0.0
         """How long the person took for the last line."""
+        self.draw_offered: int | None = None
+        """After how many moves one of two persons offered a draw."""
         self._sleep = sleep
         self._asked_to_leave = False
         self.saved: Sequence[int] = list(game.points)
@@ -121,6 +123,8 @@ class Session:
         """Set the message after a game was opened, with what its reader guessed or cannot show."""
         tree = self.game.tree
         notes = [] if tree is None else list(tree.record.notes)
+        if self.game.ended is not None:
+            text = f"{text}. {self.game.result} `undo` goes on with the game"
         hidden = 0 if tree is None else len(tree.nodes) - 1 - len(tree.record.points)
         if hidden:
             notes.append(f"{hidden} moves of variations are not shown; `save FILE.sgf` keeps them")
@@ -328,5 +332,6 @@ class Session:
             raise PositionError(f"swap2 is for games against Tengen, not {self.table.opponent.name}")
         game.from_bottom = self.game.from_bottom
         self.game, self.opening, self.paused = game, Swap2() if swap2 else None, False
+        self.draw_offered = None
         self.saved = list(game.points)
         self.panel, self.hint, self.page = (), None, ()

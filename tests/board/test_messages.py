@@ -66,6 +66,21 @@ def test_bad_messages_are_refused_with_their_reason(changes: dict[str, object], 
         parse_request(json.dumps({**GOOD[0], **changes}))
 
 
+@pytest.mark.parametrize(
+    "ended",
+    [[], {}, {"why": "draw"}, {"winner": 0, "why": "draw"}, {"winner": 2, "why": "time"},
+     {"winner": 3, "why": "time"}, {"winner": 0, "why": []}, {"winner": 0, "why": "time", "node": 1}],
+)  # fmt: skip
+def test_how_a_game_ended_must_make_sense(ended: object) -> None:
+    save = {"type": "save", "id": 1, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"],
+            "nodes": [{"parent": -1, "point": -1}]}  # fmt: skip
+    good = parse_request(json.dumps({**save, "ended": {"winner": 1, "why": "resign"}}))
+    assert good.ended == (1, "resigned")  # type: ignore[union-attr]
+    assert parse_request(json.dumps({**save, "ended": None})).ended is None  # type: ignore[union-attr]
+    with pytest.raises(MessageError):
+        parse_request(json.dumps({**save, "ended": ended}))
+
+
 @pytest.mark.parametrize("data", ["?", 7, "YQ", "YWFh" * 400_000])
 def test_the_content_of_a_file_comes_in_base64(data: object) -> None:
     fields = {"type": "open", "id": 1, "rule": 0}

@@ -282,7 +282,7 @@ def test_the_bar_shows_what_is_known_without_an_analysis(page: Page) -> None:
         page.key(key or "n")
         assert page.get(bar).startswith(f"Black's chances {chances} %")
         assert page.get("!document.getElementById('bar').classList.contains('unknown')")
-    page.js("tengen.game.ended = {winner: 1, text: 'White wins.'}; tengen.actions.last()")
+    page.js("tengen.actions.last(); tengen.game.ended = {winner: 1, text: 'White wins.'}; tengen.changed()")
     assert "white wins 100 %" in page.get(bar)
 
 
@@ -294,6 +294,20 @@ def test_names_of_an_opened_game_are_shown(page: Page) -> None:
     page.js("tengen.table.seats[1] = 'engine'; tengen.seated()")
     assert page.get(names)[0] == "Ada Lovelace" and page.get(names)[1].startswith("Tengen")
     assert page.get("tengen.game.names[0]") == "Ada Lovelace"
+
+
+def test_the_end_of_a_game_that_somebody_resigned_is_kept(page: Page, downloads: Path) -> None:
+    drop(page, "resigned.sgf", "(;FF[4]GM[4]SZ[15]RE[W+R];B[hh];W[ih];B[jj])")
+    page.wait("tengen.game.current.ply === 3 && tengen.game.current.facts")
+    assert page.status == "Black resigns: white wins."
+    page.place("a1")
+    assert len(page.stones) == 3
+    page.click("do-save")
+    page.click("save-sgf")
+    assert "RE[W+R]" in saved(downloads, "sgf")
+    page.key("\ue012")
+    page.place("a1")  # another line may begin before the end
+    assert len(page.stones) == 3 and "resigns" not in page.status
 
 
 def test_a_game_of_another_program_opens_with_its_names_and_passes(page: Page) -> None:

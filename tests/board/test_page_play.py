@@ -298,6 +298,11 @@ def test_two_people_agree_on_a_draw(page: Page) -> None:
     assert "draw 100 %" in page.get("document.getElementById('bar').getAttribute('aria-label')")
     page.open(fresh=False)
     assert page.status == "A draw by agreement."
+    page.key("\ue012")  # back: the end is behind this position, and another line may begin here
+    assert page.get("tengen.game.ended") is None
+    page.place("a1")
+    assert page.get("tengen.game.ended") is None
+    assert page.get("tengen.game.mainEnd") == {"winner": 2, "why": "draw"}
 
 
 def test_the_engine_takes_a_draw_only_where_it_is_not_better(page: Page) -> None:

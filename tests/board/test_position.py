@@ -77,6 +77,28 @@ def test_what_is_saved_can_be_opened_again() -> None:
         )
 
 
+@pytest.mark.parametrize("kind", ["sgf", "psq"])
+@pytest.mark.parametrize(
+    ("ended", "why"),
+    [((0, "resigned"), "resign"), ((1, "resigned"), "resign"), ((1, "time"), "time"), ((2, "draw"), "draw")],
+)
+def test_the_end_off_the_board_survives_a_file(kind: str, ended: tuple[int, str], why: str) -> None:
+    nodes = (Node(-1, -1), Node(0, 112), Node(1, 128))
+    text = files.saved(Save(1, kind, Moves(15, 15, 0, ()), ("", ""), 0, nodes, ended))
+    assert files.opened(Open(2, text, 0, 15, 15))["ended"] == {"winner": ended[0], "why": why}
+
+
+def test_an_end_on_the_board_is_no_other() -> None:
+    line = [112, 0, 113, 1, 114, 2, 115, 3, 116]
+    nodes = (Node(-1, -1), *(Node(i, point) for i, point in enumerate(line)))
+    text = files.saved(Save(1, "sgf", Moves(15, 15, 0, ()), ("", ""), 0, nodes, (1, "resigned")))
+    assert "RE[B+1]" in text and files.opened(Open(2, text, 0, 15, 15))["ended"] is None
+    unfinished = files.opened(Open(2, "(;GM[4]RE[?];B[hh])", 0, 15, 15))
+    assert unfinished["ended"] is None
+    lost = files.opened(Open(2, "(;GM[4]RE[W+F];B[hh])", 0, 15, 15))
+    assert lost["ended"] == {"winner": 1, "why": "other"}
+
+
 def test_moves_as_text_are_opened() -> None:
     assert len(files.opened(Open(1, "h8 i9\nj10", 0, 15, 15))["nodes"]) == 4  # type: ignore[arg-type]
     for text in ("", "hello", "h8 h8", "z99"):

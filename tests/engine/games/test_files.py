@@ -27,8 +27,12 @@ def record(moves=WON, width=15, height=15, rule=Rule.FREESTYLE, **more):
         record("h8h9", rule=Rule.RENJU, reason=UNFINISHED),
         record("", 5, 22, Rule.STANDARD_CARO, reason=UNFINISHED),
         record("h8h9", reason="time", winner=1),
+        record("h8h9", reason="time", winner=0),
+        record("h8h9", reason="resigned", winner=1),
+        record("h8h9i9", reason="resigned", winner=1),
+        record("h8h9i9", reason="draw"),
     ],
-    ids=["won", "rectangle", "renju", "empty", "lost on time"],
+    ids=["won", "rectangle", "renju", "empty", "time", "time of the other", "black resigns", "white", "draw"],
 )
 def test_games_are_read_back(tmp_path, game, suffix):
     path = tmp_path / f"game{suffix}"

@@ -196,3 +196,20 @@ def test_bounds_are_named(monkeypatch):
         read_tree("(;SZ[22]" + "(;AE[aa:vv])" * 20 + ")", 0)
     with pytest.raises(PositionError, match="more passes than a game can have"):
         read_tree("(;SZ[5]" + ";B[];W[]" * 26 + ")", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "winner", "reason"),
+    [
+        ("(;GM[4]SZ[15];B[hh];W[resign])", 0, "resigned"),
+        ("(;GM[4]SZ[15];B[hh](;W[hi];B[resign])(;W[ii]))", 1, "resigned"),
+        ("(;GM[4]SZ[15];B[hh](;W[hi])(;W[resign]))", 2, "unfinished"),
+        ("(;GM[4]SZ[15]RE[b + Time];B[hh])", 0, "time"),
+        ("(;GM[4]SZ[15]RE[W+Resign];B[hh])", 1, "resigned"),
+        ("(;GM[4]SZ[15]RE[Draw];B[hh])", 2, "draw"),
+        ("(;GM[4]SZ[15]RE[Void];B[hh])", 2, "unfinished"),
+    ],
+)
+def test_ends_off_the_board(text, winner, reason):
+    game = read_game(text)
+    assert (game.winner, game.reason) == (winner, reason)

@@ -9,7 +9,7 @@ import pytest
 
 from engine import EngineConfig, Rule
 from engine.games.files import load_game, load_tree
-from engine.play.actions import act, check
+from engine.play.actions import act, check, takes_draw
 from engine.play.game import Game
 from engine.play.session import Session
 from engine.play.swap2 import Swap2
@@ -87,7 +87,7 @@ def test_who_resigns_loses_and_undo_takes_it_back(play, tmp_path):
     session, _ = play("e5", "resign", "undo")
     assert not session.game.over and len(session.game.points) == 2
     session, text = play("resign", "resign", humans="both")
-    assert session.game.resigned == 0 and text.count("the game is over") == 1
+    assert session.game.ended == (1, "resigned") and text.count("the game is over") == 1
     _, text = play(KeyboardInterrupt(), "resign", humans="none")
     assert "you only watch" in text
 
@@ -327,3 +327,50 @@ def test_a_loaded_game_keeps_names_comments_and_variations(play, tmp_path):
     assert [n.point for n in other.nodes] == [-1, 10, 40, 31, 0, 10] and other.record.points == [10]
     session, _ = play(f"load {path}", "undo", f"save! {again}", humans="both")
     assert load_tree(again).record.points == [40]
+
+
+def test_draws_are_offered_and_kept(play, tmp_path, thinker):
+    session, text = play("e5", "d4", "draw", "draw", f"save {tmp_path}/d.psq", humans="both")
+    assert "black offers a draw" in text and "A draw by agreement." in text and session.game.winner == 2
+    assert "Draw\n0\n" in (tmp_path / "d.psq").read_text()
+    session, _ = play("e5", "draw", "d4", "draw", humans="both")
+    assert not session.game.over
+    session, text = play("draw", "e5", "draw")
+    assert "nothing to draw yet" in text
+    assert session.game.over == takes_draw(*_engine_score(thinker, session.game))
+    _, text = play(KeyboardInterrupt(), "draw", humans="none")
+    assert "you only watch" in text
+
+
+def _engine_score(thinker, game):
+    board = Game(9, 9)
+    for point in game.points:
+        board.play(point)
+    win, draw, _ = thinker.analyse(board, 0.05, 1).value.wdl
+    return 1 - win - draw / 2, draw
+
+
+@pytest.mark.parametrize(
+    ("score", "draw", "taken"),
+    [(0.39, 0.0, True), (0.45, 0.1, False), (0.45, 0.5, True), (0.55, 0.4, True), (0.6, 0.9, False)],
+)
+def test_the_engine_takes_a_draw_only_where_it_is_not_better(score, draw, taken):
+    assert takes_draw(score, draw) is taken
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ("W+R", "Black resigns, white wins."), ("B+T", "White is out of time, black wins."),
+        ("0", "A draw by agreement."),
+    ],
+)  # fmt: skip
+def test_a_game_that_ended_off_the_board_is_over_until_undo(play, tmp_path, result, said):
+    path = tmp_path / "game.sgf"
+    path.write_text(f"(;GM[4]SZ[9]RE[{result}];B[ee];W[ed])")
+    session, text = play(f"load {path}", "e6", f"save {tmp_path}/again.psq", f"save {tmp_path}/again.sgf")
+    assert said in text and "the game is over" in text and len(session.game.points) == 2
+    for name in ("again.psq", "again.sgf"):
+        assert Game.from_record(load_game(tmp_path / name)).ended == session.game.ended
+    session, _ = play(f"load {path}", "undo", "e6", humans="both")
+    assert len(session.game.points) == 3
