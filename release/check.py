@@ -135,7 +135,9 @@ def _play(
     options: argparse.Namespace,
     report: Report,
 ) -> None:
-    games = plan_games(options.games, rules, sizes, profile=profile, seed=7)
+    games = plan_games(
+        options.games, rules, sizes, profile=profile, seed=7
+    )
     limits = series_limits(options.turn_ms, 120_000)
     records = play_series(Series(profile, (shlex.join(command), "tactical"), limits, seed=7), games)
     incidents = [str(i) for r in records for i in r.incidents]

@@ -1,6 +1,6 @@
 """Print the notes of a release: its section of CHANGELOG.md.
 
-python -m release.notes 0.1.0
+    python -m release.notes 0.1.0
 """
 
 from __future__ import annotations

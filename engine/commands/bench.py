@@ -100,7 +100,9 @@ def signature_of(board: Board, simulations: int) -> tuple[int, int]:
     return tree.signature() & _MASK, done
 
 
-def signature_of_game(board: Board, simulations: int, params: SearchParams | None = None) -> tuple[int, int]:
+def signature_of_game(
+    board: Board, simulations: int, params: SearchParams | None = None
+) -> tuple[int, int]:
     """Search a position and some that follow, as in a game; return the digest and the simulations done.
 
     The digest is of the trees and their roots' priors, and of the moves with their numbers, proofs and lines

@@ -46,10 +46,7 @@ def config_from(args: argparse.Namespace, **defaults: object) -> EngineConfig:
 def add_board_options(parser: argparse.ArgumentParser) -> None:
     """Add --size and --rule."""
     parser.add_argument(
-        "--size",
-        metavar="N|WxH",
-        type=parse_size,
-        default=(15, 15),
+        "--size", metavar="N|WxH", type=parse_size, default=(15, 15),
         help=f"board, {MIN_SIDE} to {MAX_SIDE} (default 15)",
     )
     names = ", ".join(f"{rule.value} {rule.name.lower()}" for rule in Rule)

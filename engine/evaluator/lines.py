@@ -44,7 +44,9 @@ class LineEvaluator:
     max_batch: int | None = None
     cost = LINE_NET_COST
 
-    def __init__(self, source: OnnxEvaluator, *, margin: int | None = None, path: str | None = None) -> None:
+    def __init__(
+        self, source: OnnxEvaluator, *, margin: int | None = None, path: str | None = None
+    ) -> None:
         """Take over a net that onnxruntime has loaded.
 
         Args:

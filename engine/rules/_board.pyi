@@ -113,7 +113,9 @@ class Board:
     def copy(self) -> Board:
         """Return an independent copy, undo stack included."""
     @staticmethod
-    def from_stones(width: int, height: int, rule: int, stones: Sequence[tuple[int, int]]) -> Board:
+    def from_stones(
+        width: int, height: int, rule: int, stones: Sequence[tuple[int, int]]
+    ) -> Board:
         """Make a board and place (point, colour) pairs in order."""
 
 def place_undo_loop(board: Board, pairs: int, seed: int) -> int:

@@ -131,7 +131,9 @@ class Search:
             simulate = self._kernel_steps(lambda slice_: tree.run(slice_, backend, vct=vct), state)
         else:
             simulate = self._net_steps(board, evaluator)
-        info_s = now_s + (FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s)
+        info_s = now_s + (
+            FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s
+        )
         while True:
             next_check = _next_check_at(tree.simulations)
             alive = simulate(next_check - tree.simulations)

@@ -16,25 +16,10 @@ ALLOWED = {
     "engine/rules": {"libc", "numpy", "engine.rules"},
     "engine/threats": {"libc", "cython", "numpy", "cpython", "engine.rules", "engine.threats"},
     "engine/threats/kernel": {"libc", "engine.rules", "engine.threats"},
-    "engine/search": {
-        "libc",
-        "numpy",
-        "cpython",
-        "engine.rules",
-        "engine.threats",
-        "engine.search",
-        "engine._encoding",
-        "engine.evaluator._backend",
-        "engine.planes",
-    },
-    "engine/search/kernel": {
-        "libc",
-        "engine.rules",
-        "engine.threats",
-        "engine.search",
-        "engine._encoding",
-        "engine.evaluator._backend",
-    },
+    "engine/search": {"libc", "numpy", "cpython", "engine.rules", "engine.threats", "engine.search",
+                      "engine._encoding", "engine.evaluator._backend", "engine.planes"},
+    "engine/search/kernel": {"libc", "engine.rules", "engine.threats", "engine.search", "engine._encoding",
+                             "engine.evaluator._backend"},
     "engine/evaluator": {"libc", "numpy", "engine.evaluator"},
     "engine": {"libc", "numpy", "engine.planes", "engine.rules", "engine.threats"},
     "training/net": {"libc"},
@@ -79,10 +64,7 @@ def test_files_of_the_kernel_are_short() -> None:
 def test_import_linter_contracts_hold() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from importlinter.cli import lint_imports_command as f; f()"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -100,15 +82,12 @@ PROGRAMS = ("engine/__main__.py", "engine/commands/", "engine/play/")
 
 def test_the_library_of_the_engine_knows_none_of_the_programs_on_top_of_it() -> None:
     library = [
-        p
-        for p in sorted((ROOT / "engine").rglob("*.py"))
+        p for p in sorted((ROOT / "engine").rglob("*.py"))
         if not str(p.relative_to(ROOT)).startswith(PROGRAMS)
     ]
     assert ROOT / "engine/engine.py" in library and ROOT / "engine/__main__.py" not in library
     offenders = {
-        str(p.relative_to(ROOT)): m
-        for p in library
-        for m in imported(p)
+        str(p.relative_to(ROOT)): m for p in library for m in imported(p)
         if allowed(m, {"engine.commands", "engine.play"})
     }
     assert offenders == {}
@@ -127,8 +106,7 @@ def test_run_time_needs_neither_torch_nor_training(module: str) -> None:
 
 def test_no_global_randomness_in_the_engine() -> None:
     offenders = [
-        str(p.relative_to(ROOT))
-        for p in (ROOT / "engine").rglob("*.py")
+        str(p.relative_to(ROOT)) for p in (ROOT / "engine").rglob("*.py")
         if re.search(r"np\.random\.(seed|rand|choice|dirichlet)\(|^import random$", p.read_text(), re.M)
     ]
     assert offenders == []

@@ -10,18 +10,8 @@ from tests.helpers.paths import ROOT
 FILES = (ROOT / "tests" / "check.txt").read_text(encoding="utf-8").splitlines()
 SLOW = re.compile(r"^\s*(?:import|from) torch\b|^pytestmark = .*\b(?:alone|cluster)\b", re.MULTILINE)
 AREAS = (
-    "engine/rules",
-    "engine/threats",
-    "engine/search",
-    "engine/evaluator",
-    "engine/timing",
-    "engine/games",
-    "engine/play",
-    "protocol",
-    "protocol/dialects",
-    "arena",
-    "training/settings",
-    "training/data",
+    "engine/rules", "engine/threats", "engine/search", "engine/evaluator", "engine/timing", "engine/games",
+    "engine/play", "protocol", "protocol/dialects", "arena", "training/settings", "training/data",
 )
 
 

@@ -285,7 +285,9 @@ def test_no_two_openings_are_the_same_under_a_symmetry(tmp_path):
     out = tmp_path / "few.txt"
     assert balance_main([*few, "--out", str(out), "--count", "8", "--most", "1", "--halves"]) == 0
     found = [
-        points for half in ("fit", "final") for points in read_openings(tmp_path / f"few-{half}.txt", 9, 9, 0)
+        points
+        for half in ("fit", "final")
+        for points in read_openings(tmp_path / f"few-{half}.txt", 9, 9, 0)
     ]
     assert len(found) == 8 and not out.exists()
     assert len({balance.canonical(points, 9, 9) for points in found}) == 8

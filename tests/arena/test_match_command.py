@@ -25,7 +25,9 @@ def test_a_net_that_is_missing_is_one_line(concurrency, capsys):
 @pytest.mark.parametrize("module", ["arena.match", "training.match"])
 def test_output_that_nobody_reads_is_no_failure(module):
     told = f"{sys.executable} -m {module} --a random --b random --games 40 --size 5 | head -n 1"
-    done = subprocess.run(["sh", "-c", told], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", told], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.stdout.startswith("   1/40") and done.stderr == ""
 
 

@@ -86,7 +86,9 @@ def test_an_empty_name_switches_it_off(monkeypatch: pytest.MonkeyPatch, other: s
 
 
 @pytest.mark.parametrize(("options", "held"), [([], True), (["--no-lock"], False)])
-def test_a_match_between_brains_with_limits_in_ms_holds_it(options: list[str], held: bool) -> None:
+def test_a_match_between_brains_with_limits_in_ms_holds_it(
+    options: list[str], held: bool
+) -> None:
     brain = f"{sys.executable} {HELPERS / 'dumb_brain.py'} random"
     path = lock_path()
     assert path is not None

@@ -141,7 +141,8 @@ def test_a_game_becomes_a_moving_picture(page: Page, downloads: Path) -> None:
     [file] = downloads.glob("*.gif")
     assert gif_frames(file.read_bytes()) == [60, 60, 60, 300], "the empty board, then a stone each"
     page.js(
-        "const { gameGif } = await import('/gif.js');tengen.lastGif = await gameGif(tengen.game, tengen.view)"
+        "const { gameGif } = await import('/gif.js');"
+        "tengen.lastGif = await gameGif(tengen.game, tengen.view)"
     )
     black, white, wood = page.js(COLOURS, 2, [112, 128, 113])
     assert black < 80 and white > 200 and 100 < wood < 200

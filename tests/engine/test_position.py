@@ -18,13 +18,8 @@ def test_a_board_of_stones_and_obstacles():
 
 @pytest.mark.parametrize(
     ("size", "stones"),
-    [
-        ((4, 15), ()),
-        ((15, 23), ()),
-        ((15, 15), ((225, 0),)),
-        ((15, 15), ((1, 0), (1, 1))),
-        ((15, 15), ((1, 2),)),
-    ],
+    [((4, 15), ()), ((15, 23), ()), ((15, 15), ((225, 0),)),
+     ((15, 15), ((1, 0), (1, 1))), ((15, 15), ((1, 2),))],
 )
 def test_what_is_no_position_is_refused(size, stones):
     with pytest.raises(PositionError):

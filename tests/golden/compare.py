@@ -349,11 +349,7 @@ def main() -> int:
         env = {**os.environ, "PYTHONPATH": str(checkout)}
         done = subprocess.run(
             [str(own) if own.exists() else sys.executable, *command],
-            cwd=checkout,
-            env=env,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
+            cwd=checkout, env=env, stdout=subprocess.PIPE, text=True, check=False,
         )
         if done.returncode != 0:
             print(f"{checkout}: the search failed", file=sys.stderr)

@@ -18,32 +18,14 @@ from engine.search._tree import Tree
 from engine.search.params import SearchParams
 
 PLAIN = SearchParams(
-    c_puct=1.1,
-    c_puct_log=0.45,
-    c_puct_base=500.0,
-    fpu_reduction=0.2,
-    fpu_reduction_root=0.1,
-    edge_cap=32,
-    policy_temperature=1.0,
-    transpositions=False,
-    minimax_weight=0.0,
-    leaf_defences=False,
+    c_puct=1.1, c_puct_log=0.45, c_puct_base=500.0, fpu_reduction=0.2, fpu_reduction_root=0.1, edge_cap=32,
+    policy_temperature=1.0, transpositions=False, minimax_weight=0.0, leaf_defences=False,
 )
 """Spelled out, so that tuning the defaults leaves the digests alone."""
 PLAYED = dataclasses.replace(
-    PLAIN,
-    policy_temperature=1.3,
-    transpositions=True,
-    minimax_weight=0.2,
-    leaf_vcf_nodes=60,
-    tree_vct_visits=8,
-    tree_vct_nodes=14,
-    max_tree_vct_nodes=100_000,
-    root_solver_nodes=15,
-    leaf_defences=True,
-    solver_table_log2=14,
-    final_minimax_weight=0.0,
-    lcb_min_visit_ratio=0.4,
+    PLAIN, policy_temperature=1.3, transpositions=True, minimax_weight=0.2, leaf_vcf_nodes=60,
+    tree_vct_visits=8, tree_vct_nodes=14, max_tree_vct_nodes=100_000, root_solver_nodes=15,
+    leaf_defences=True, solver_table_log2=14, final_minimax_weight=0.0, lcb_min_visit_ratio=0.4,
     lcb_stdev=0.6,
 )
 """All that a search of a game does, spelled out as well."""

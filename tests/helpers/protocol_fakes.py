@@ -23,19 +23,9 @@ def result(
     pv: tuple[int, ...] | None = None,
 ) -> SearchResult:
     return SearchResult(
-        point=point,
-        wdl=(0.5, 0.2, 0.3),
-        visits=simulations,
-        simulations=simulations,
-        evaluations=90,
-        depth_mean=4.2,
-        depth_max=9,
-        pv=pv or (point, point + 1),
-        proven=None,
-        distance=None,
-        elapsed_s=0.5,
-        stop_reason="deadline",
-        candidates=candidates,
+        point=point, wdl=(0.5, 0.2, 0.3), visits=simulations, simulations=simulations, evaluations=90,
+        depth_mean=4.2, depth_max=9, pv=pv or (point, point + 1), proven=None, distance=None, elapsed_s=0.5,
+        stop_reason="deadline", candidates=candidates,
     )
 
 
@@ -171,13 +161,7 @@ class FakeEngine:
         return 17
 
     def answer_by_s(
-        self,
-        limits: SearchLimits,
-        arrival_s: float,
-        begun_s: float,
-        *,
-        ply: int,
-        points: int,
+        self, limits: SearchLimits, arrival_s: float, begun_s: float, *, ply: int, points: int,
         hurried_s: float | None = None,
     ) -> float:
         return answer_by_s(plan(limits, ply, points, 80), arrival_s, begun_s, hurried_s)

@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LEFT_OUT = (
-    ".git",
-    ".venv",
-    "build",
-    "dist",
-    "runs",
-    "*.egg-info",
-    "__pycache__",
-    ".*_cache",
-    ".hypothesis",
-    "*.log",
+    ".git", ".venv", "build", "dist", "runs", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "*.log"
 )
 """What a copy does not need. The compiled modules beside their sources it does, so that only what a fault
 touches is built again."""

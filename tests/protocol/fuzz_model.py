@@ -173,9 +173,7 @@ class Model:
         if word in (b"YXBALANCEONE", b"YXBALANCETWO"):
             sane = self.started and (not rest or NUMBER.fullmatch(rest))
             return _question(
-                text,
-                "MOVE SWAP2 ERROR" if sane else "ERROR",
-                queued=self.started,
+                text, "MOVE SWAP2 ERROR" if sane else "ERROR", queued=self.started,
                 optional=self.gui and bool(sane),
             )
         if word in (b"YXSWAP2STEP1", b"YXSWAP2STEP2", b"YXSWAP2STEP3", b"YXSOOSORVSTEP1"):

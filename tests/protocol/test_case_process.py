@@ -219,7 +219,9 @@ def test_case_21_affinity_to_one_core() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_short_games_under_every_manager(profile: str) -> None:
     """Two games with 40 ms a move; what a busy machine may do to the clock is not judged here."""
-    games = plan_games(3, [4, 1] if profile == "cli" else [0, 9], [9, 15], profile=profile, seed=5)
+    games = plan_games(
+        3, [4, 1] if profile == "cli" else [0, 9], [9, 15], profile=profile, seed=5
+    )
     limits = series_limits(40, 60_000, 2000, start_ms=START_MS)
     records = referee(profile, [BRAIN, "tactical"], games[1:], limits)
     incidents = [i for r in records for i in r.incidents]

@@ -33,20 +33,8 @@ def test_rectangles() -> None:
     assert (talk.query.width, talk.query.height) == (20, 10)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "BEGIN",
-        "TURN 7,7",
-        "BOARD\n7,7,2\nDONE",
-        "TAKEBACK 7,7",
-        "RESTART",
-        "SWAP2BOARD\nDONE",
-        "PLAY 1,1",
-        "YXNBEST 2",
-        "YXSHOWFORBID",
-    ],
-)
+@pytest.mark.parametrize("line", ["BEGIN", "TURN 7,7", "BOARD\n7,7,2\nDONE", "TAKEBACK 7,7", "RESTART",
+                                  "SWAP2BOARD\nDONE", "PLAY 1,1", "YXNBEST 2", "YXSHOWFORBID"])
 def test_one_error_before_start(line: str) -> None:
     talk = Talk()
     (answer,) = talk.say(line)
@@ -234,10 +222,8 @@ def test_swap2_phases() -> None:
     assert talk.query.kind == "move" and talk.query.to_move == 1 and len(talk.query.stones) == 3
 
 
-@pytest.mark.parametrize(
-    "stones",
-    ["1,1", "1,1\n2,2", "1,1\n1,1\n2,2", "1,1\n2,2\n99,2", "1,1\nfoo\n3,3\n4,4", "1,1\n2,2\n3,3\n4,4"],
-)
+@pytest.mark.parametrize("stones", ["1,1", "1,1\n2,2", "1,1\n1,1\n2,2", "1,1\n2,2\n99,2",
+                                    "1,1\nfoo\n3,3\n4,4", "1,1\n2,2\n3,3\n4,4"])
 def test_bad_swap2_boards_are_one_error(stones: str) -> None:
     talk = started()
     (answer,) = talk.say(f"SWAP2BOARD\n{stones}\nDONE")
@@ -257,8 +243,7 @@ def test_unusable_swap2_offers_are_replaced(points: object) -> None:
 def test_yixin_is_found_out_and_means_other_rules_and_coordinates() -> None:
     talk = Talk()
     assert talk.say("info show_detail 1\nyxshowinfo") == [
-        "MESSAGE INFO MAX_THREAD_NUM 1",
-        "MESSAGE INFO MAX_HASH_SIZE 21",
+        "MESSAGE INFO MAX_THREAD_NUM 1", "MESSAGE INFO MAX_HASH_SIZE 21"
     ]
     assert talk.say("START 20 10") == ["OK"]
     talk.say("INFO rule 2\nturn 9,19")  # row, column
@@ -328,12 +313,8 @@ def test_realtime_marks_only_when_asked() -> None:
     searched = result(5, candidates=(move(5, 60), move(6, 30, "loss"), move(8, 0)))
     talk.conversation.progress(Progress(talk.query.token, searched))
     assert talk.take() == [
-        "MESSAGE REALTIME REFRESH",
-        "MESSAGE REALTIME POS 5,0",
-        "MESSAGE REALTIME LOSE 6,0",
-        "MESSAGE REALTIME BEST 5,0",
-        "MESSAGE REALTIME VAL 60",
-        "MESSAGE REALTIME PV f1 g1",
+        "MESSAGE REALTIME REFRESH", "MESSAGE REALTIME POS 5,0", "MESSAGE REALTIME LOSE 6,0",
+        "MESSAGE REALTIME BEST 5,0", "MESSAGE REALTIME VAL 60", "MESSAGE REALTIME PV f1 g1",
     ]
     talk.conversation.progress(Progress(talk.query.token, searched))
     talk.conversation.progress(Progress(talk.query.token - 1, searched))

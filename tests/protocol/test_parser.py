@@ -28,11 +28,9 @@ def test_lines_cut_anywhere_are_put_together() -> None:
     text = b"INFO rule 4\r\nBOARD\n7,7,1\r\n8,8,2\nDONE\rTURN 3,4\r\n"
     splitter = LineSplitter()
     pieces = [line for byte in text for line in splitter.feed(bytes([byte]))]
-    assert (
-        pieces
-        == LineSplitter().feed(text)
-        == [b"INFO rule 4", b"BOARD", b"7,7,1", b"8,8,2", b"DONE", b"TURN 3,4"]
-    )
+    assert pieces == LineSplitter().feed(text) == [
+        b"INFO rule 4", b"BOARD", b"7,7,1", b"8,8,2", b"DONE", b"TURN 3,4"
+    ]
 
 
 def test_overlong_lines_are_cut_and_cost_bounded_memory() -> None:
@@ -81,25 +79,9 @@ def test_line(line: str, command: Command) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "START",
-        "START abc",
-        "START 1 2 3",
-        "START 99999999999999999999",
-        "RECTSTART 15",
-        "TURN",
-        "TURN 3",
-        "TURN a,b",
-        "TURN 3,4,5",
-        "TURN 3 4",
-        "TURN 3,",
-        "TAKEBACK x",
-        "PLAY",
-        "YXNBEST",
-        "YXNBEST 0",
-        "YXNBEST x",
-        "DONE",
-    ],
+    ["START", "START abc", "START 1 2 3", "START 99999999999999999999", "RECTSTART 15", "TURN", "TURN 3",
+     "TURN a,b", "TURN 3,4,5", "TURN 3 4", "TURN 3,", "TAKEBACK x", "PLAY", "YXNBEST", "YXNBEST 0",
+     "YXNBEST x", "DONE"],
 )
 def test_malformed_line_names_its_command(line: str) -> None:
     found = parse_line(line)
@@ -139,15 +121,16 @@ def test_swap2_block() -> None:
 
 
 def test_info_inside_a_block_passes_and_a_new_command_ends_it() -> None:
-    assert parse(b"BOARD\n1,1,2\nINFO rule 1\nDONE\n") == [c.Info("rule", "1"), c.Board((Stone(1, 1, 2),))]
+    assert parse(b"BOARD\n1,1,2\nINFO rule 1\nDONE\n") == [
+        c.Info("rule", "1"), c.Board((Stone(1, 1, 2),))
+    ]
     assert parse(b"BOARD\n1,1,2\nSTART 15\nBEGIN\n") == [c.Start(15, 15), c.Begin()]
     assert parse(b"BOARD\n1,1,2\nBOARD\n2,2,2\nDONE\n") == [c.Board((Stone(2, 2, 2),))]
 
 
 def test_commands_of_databases_are_swallowed() -> None:
     assert parse(b"yxquerydatabaseall\n7,7,1\n8,8,2\ndone\nBEGIN\n") == [
-        y.Ignored("YXQUERYDATABASEALL"),
-        c.Begin(),
+        y.Ignored("YXQUERYDATABASEALL"), c.Begin()
     ]
     swallowed, begin = parse(b"yxhashload\nC:\\some file\nBEGIN\n")
     assert isinstance(swallowed, y.Ignored) and begin == c.Begin()
@@ -165,26 +148,9 @@ def test_byte_order_mark_and_foreign_bytes() -> None:
     assert isinstance(parse(b"\xff\xfe\x00\x80\n")[0], c.Unknown)
 
 
-@given(
-    st.lists(
-        st.one_of(
-            st.binary(max_size=60),
-            st.sampled_from(
-                [
-                    b"BOARD\n",
-                    b"DONE\n",
-                    b"START 15\n",
-                    b"yxblock\n",
-                    b"7,7,1\n",
-                    b"INFO \n",
-                    b"YXHASHDUMP\n",
-                    b"TURN ",
-                ]
-            ),
-        ),
-        max_size=30,
-    )
-)
+@given(st.lists(st.one_of(st.binary(max_size=60), st.sampled_from(
+    [b"BOARD\n", b"DONE\n", b"START 15\n", b"yxblock\n", b"7,7,1\n", b"INFO \n", b"YXHASHDUMP\n", b"TURN "]
+)), max_size=30))
 @settings(max_examples=300, deadline=None)
 def test_nothing_breaks_the_parser_and_start_is_always_understood(pieces: list[bytes]) -> None:
     splitter, parser = LineSplitter(), Parser()

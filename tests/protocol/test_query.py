@@ -5,18 +5,8 @@ import pytest
 from tests.helpers.protocol_fakes import H8, started
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "START 15",
-        "START 99",
-        "RESTART",
-        "TAKEBACK 7,7",
-        "BOARD\n1,1,2\nDONE",
-        "SWAP2BOARD\nDONE",
-        "YXBOARD\nDONE",
-    ],
-)
+@pytest.mark.parametrize("line", ["START 15", "START 99", "RESTART", "TAKEBACK 7,7", "BOARD\n1,1,2\nDONE",
+                                  "SWAP2BOARD\nDONE", "YXBOARD\nDONE"])
 def test_a_cancelled_search_prints_nothing(line: str) -> None:
     talk = started()
     talk.say("TURN 7,7")

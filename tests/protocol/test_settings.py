@@ -54,24 +54,12 @@ def test_hash_size_is_never_more_than_the_memory_allowed() -> None:
 
 @pytest.mark.parametrize(
     ("mask", "dialect", "rule"),
-    [
-        ("0", "gomocup", Rule.FREESTYLE),
-        ("1", "gomocup", Rule.STANDARD),
-        ("4", "gomocup", Rule.RENJU),
-        ("8", "gomocup", Rule.CARO),
-        ("9", "gomocup", Rule.STANDARD_CARO),
-        ("2", "gomocup", Rule.FREESTYLE),
-        ("3", "gomocup", Rule.STANDARD),
-        ("10", "gomocup", Rule.CARO),
-        ("5", "gomocup", Rule.RENJU),
-        ("2", "yixin", Rule.RENJU),
-        ("6", "yixin", Rule.FREESTYLE),
-        ("1", "yixin", Rule.STANDARD),
-        ("-1", "gomocup", Rule.FREESTYLE),
-        ("32", "gomocup", Rule.FREESTYLE),
-        ("16", "gomocup", Rule.OMOK),
-        ("17", "yixin", Rule.OMOK),
-    ],
+    [("0", "gomocup", Rule.FREESTYLE), ("1", "gomocup", Rule.STANDARD), ("4", "gomocup", Rule.RENJU),
+     ("8", "gomocup", Rule.CARO), ("9", "gomocup", Rule.STANDARD_CARO), ("2", "gomocup", Rule.FREESTYLE),
+     ("3", "gomocup", Rule.STANDARD), ("10", "gomocup", Rule.CARO), ("5", "gomocup", Rule.RENJU),
+     ("2", "yixin", Rule.RENJU), ("6", "yixin", Rule.FREESTYLE), ("1", "yixin", Rule.STANDARD),
+     ("-1", "gomocup", Rule.FREESTYLE), ("32", "gomocup", Rule.FREESTYLE),
+     ("16", "gomocup", Rule.OMOK), ("17", "yixin", Rule.OMOK)],
 )
 def test_rule_masks(mask: str, dialect: str, rule: Rule) -> None:
     settings = told(("rule", mask))
@@ -96,7 +84,9 @@ def test_time_left_is_charged_until_it_is_told_again() -> None:
     assert settings.limits().time_left_ms == 90000
 
 
-NO_CLOCK = [(("timeout_match", match), ("time_left", left)) for match in ("0", "-1") for left in ("0", "-1")]
+NO_CLOCK = [
+    (("timeout_match", match), ("time_left", left)) for match in ("0", "-1") for left in ("0", "-1")
+]
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,8 @@ class Program:
         worker = SearchWorker(engine, self.events.put, self.logged.append)  # type: ignore[arg-type]
         conversation = Conversation(worker, self.lines.put, self.logged.append)
         now_s = time.monotonic()
-        loop = EventLoop(
-            self.events,
-            conversation,
-            worker,
-            self.logged.append,
-            process_started_s=now_s - process_age_s,
-            ready_s=now_s,
-        )
+        loop = EventLoop(self.events, conversation, worker, self.logged.append,
+                    process_started_s=now_s - process_age_s, ready_s=now_s)
         self.thread = threading.Thread(target=loop.run, daemon=True)
         self.thread.start()
 

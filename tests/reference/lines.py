@@ -60,7 +60,9 @@ def depthwise(x: Array, taps: Array) -> Array:
     """Correlate each channel of [H, W, C] with its 3x3 taps [9, C]; zeros lie outside."""
     height, width, _ = x.shape
     wide = np.pad(x, ((1, 1), (1, 1), (0, 0)))
-    return np.asarray(sum(wide[j // 3 : j // 3 + height, j % 3 : j % 3 + width] * taps[j] for j in range(9)))
+    return np.asarray(
+        sum(wide[j // 3 : j // 3 + height, j % 3 : j % 3 + width] * taps[j] for j in range(9))
+    )
 
 
 def pool(x: Array) -> Array:

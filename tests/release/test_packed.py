@@ -56,7 +56,9 @@ def incidents_of(
     """Play games against the tactical player; a try that a busy machine spoilt is repeated."""
     found: list[str] = []
     for attempt in range(TRIES):
-        games = plan_games(count, rules, sizes, profile=profile, seed=3 + attempt)
+        games = plan_games(
+            count, rules, sizes, profile=profile, seed=3 + attempt
+        )
         limits = series_limits(100, 120_000, 5000, start_ms=60_000)
         records = referee(profile, [shlex.join(command), "tactical"], games, limits)
         found = [str(i) for r in records for i in r.incidents]

@@ -1,6 +1,6 @@
 """The puzzles of the board's page: a selection of the suite, from easy to hard.
 
-python -m tests.tactics.puzzles > board/static/puzzles.json
+    python -m tests.tactics.puzzles > board/static/puzzles.json
 """
 
 from __future__ import annotations

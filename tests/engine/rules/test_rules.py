@@ -112,22 +112,19 @@ def test_tester_renju_double_three() -> None:
     assert geometry.parse_move("g9", 15, 15) not in board.legal_points()
 
 
-@pytest.mark.parametrize(
-    ("row", "rule", "open_four", "fives_after"),
-    [
-        ("..XX?X...", 0, True, 2),
-        ("..XX?X.X.", 0, True, 2),
-        ("..XX?X.X.", 1, False, 1),  # one end would make six
-        ("O.XX?X...", 9, False, 2),  # a reply at the right end blocks the left five too
-        ("O.XX?X...", 8, False, 2),
-        ("O.XX?X...", 1, True, 2),
-        ("X.XX?X.O.", 8, False, 2),  # a reply on the six blocks the five
-        ("X.XX?X...", 8, True, 2),  # six wins here
-        (".XX?X....", 0, True, 2),
-        ("#.XX?X.#.", 9, True, 2),  # obstacles do not block a five
-        ("XX?X.....", 0, False, 1),  # at the edge
-    ],
-)
+@pytest.mark.parametrize(("row", "rule", "open_four", "fives_after"), [
+    ("..XX?X...", 0, True, 2),
+    ("..XX?X.X.", 0, True, 2),
+    ("..XX?X.X.", 1, False, 1),  # one end would make six
+    ("O.XX?X...", 9, False, 2),  # a reply at the right end blocks the left five too
+    ("O.XX?X...", 8, False, 2),
+    ("O.XX?X...", 1, True, 2),
+    ("X.XX?X.O.", 8, False, 2),  # a reply on the six blocks the five
+    ("X.XX?X...", 8, True, 2),  # six wins here
+    (".XX?X....", 0, True, 2),
+    ("#.XX?X.#.", 9, True, 2),  # obstacles do not block a five
+    ("XX?X.....", 0, False, 1),  # at the edge
+])
 def test_open_fours_row_by_row(row: str, rule: int, open_four: bool, fives_after: int) -> None:
     board, point = row_board(row, rule)
     masks = board.line_masks(point, 0, 0)

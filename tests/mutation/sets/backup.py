@@ -12,7 +12,9 @@ def _fault(name: str, old: str, new: str, file: str = BACKUP) -> Mutation:
 
 
 MUTATIONS = (
-    _fault("update: the value is not negated", "delta.value = -delta.value", "delta.value = delta.value"),
+    _fault(
+        "update: the value is not negated", "delta.value = -delta.value", "delta.value = delta.value"
+    ),
     _fault("update: a shared child's draws are added anew", "weight * draw - old_draw", "weight * draw"),
     _fault("update: the edge forgets its weight", "edge.weight = <int32_t>weight", "edge.weight = 0"),
     _fault(

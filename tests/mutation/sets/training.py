@@ -16,7 +16,9 @@ OLDER = pytest("tests/training/learn/test_older.py")
 WINDOW = pytest("tests/training/data/test_replay_buffer.py", "tests/training/data/test_records.py")
 PLAY = pytest("tests/training/play/test_gumbel.py", "tests/training/play/test_selfplay.py")
 RUN = pytest("tests/training/run/test_run.py", "tests/training/run/test_bundle.py")
-MATCH = pytest("tests/arena/test_sprt.py", "tests/arena/test_match.py", "tests/arena/test_mass_match.py")
+MATCH = pytest(
+    "tests/arena/test_sprt.py", "tests/arena/test_match.py", "tests/arena/test_mass_match.py"
+)
 RECORDS = pytest("tests/training/data/test_records.py")
 LEAVES = pytest("tests/training/data/test_leaves.py")
 OPTIMIZER = pytest("tests/training/learn/test_optimizer.py")

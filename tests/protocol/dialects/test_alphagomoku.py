@@ -67,26 +67,16 @@ def test_ponder_while_a_move_is_due_begins_after_it() -> None:
     assert talk.query.kind == "ponder" and talk.query.stones == ((112, 0),)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "PONDER soon",
-        "PONDER 1 2",
-        "BALANCE\nDONE",
-        "BALANCE 3\n7,7,2\nDONE",
-        "BALANCE x\nDONE",
-        "SWAPBOARD\n7,7\nDONE",
-        "SWAPBOARD\n7,7\n7,99\n1,1\nDONE",
-    ],
-)
+@pytest.mark.parametrize("line", ["PONDER soon", "PONDER 1 2", "BALANCE\nDONE", "BALANCE 3\n7,7,2\nDONE",
+                                  "BALANCE x\nDONE", "SWAPBOARD\n7,7\nDONE",
+                                  "SWAPBOARD\n7,7\n7,99\n1,1\nDONE"])
 def test_senseless_ones_are_one_error(line: str) -> None:
     (answer,) = started().say(line)
     assert answer.startswith("ERROR ")
 
 
-@pytest.mark.parametrize(
-    "line", ["PONDER", "SHOWFORBID\n7,7,1\nDONE", "SWAPBOARD\nDONE", "BALANCE 1\n7,7,2\nDONE"]
-)
+@pytest.mark.parametrize("line", ["PONDER", "SHOWFORBID\n7,7,1\nDONE", "SWAPBOARD\nDONE",
+                                  "BALANCE 1\n7,7,2\nDONE"])
 def test_one_error_before_start(line: str) -> None:
     (answer,) = Talk().say(line)
     assert answer.startswith("ERROR ") and "before START" in answer

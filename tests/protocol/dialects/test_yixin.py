@@ -208,9 +208,7 @@ def test_swap2_step_1_puts_three_stones_also_without_a_new_start() -> None:
     talk.answer(H9)
     assert talk.say("yxswap2step1") == [] and talk.query.kind == "swap2" and talk.query.opening == ()
     assert talk.answer((0, 17, 62)) == [
-        "MESSAGE SWAP2 MOVE1 0 0",
-        "MESSAGE SWAP2 MOVE2 1 2",
-        "MESSAGE SWAP2 MOVE3 4 2",
+        "MESSAGE SWAP2 MOVE1 0 0", "MESSAGE SWAP2 MOVE2 1 2", "MESSAGE SWAP2 MOVE3 4 2"
     ]
     assert not talk.conversation.thinking
 

@@ -197,6 +197,6 @@ def test_without_ray_the_option_says_what_to_install(monkeypatch, capsys, tmp_pa
 
     monkeypatch.setattr(players.importlib.util, "find_spec", lambda name: None)
     assert match.main(["--a", "random", "--b", "random", "--ray", "auto"]) == 2
-    assert '-m pip install "ray>=2.40"' in capsys.readouterr().err
+    assert "-m pip install \"ray>=2.40\"" in capsys.readouterr().err
     assert selfplay.main(["--ray", "auto", "--run-dir", str(tmp_path / "x"), "--preset", "smoke"]) == 2
-    assert '-m pip install "ray>=2.40"' in capsys.readouterr().err and not (tmp_path / "x").exists()
+    assert "-m pip install \"ray>=2.40\"" in capsys.readouterr().err and not (tmp_path / "x").exists()

@@ -385,13 +385,7 @@ def test_every_game_draws_its_own_noise():
     config = PlayConfig(simulations=8, fast_simulations=4)
     first, second = (
         SelfPlayGame(
-            config,
-            (9, 9),
-            lambda seed=seed: (seed, 0),
-            lambda _: None,
-            Solver(10),
-            Counters(),
-            lambda: "n",
+            config, (9, 9), lambda seed=seed: (seed, 0), lambda _: None, Solver(10), Counters(), lambda: "n",
             Mistakes(),
         )
         for seed in (1, 2)

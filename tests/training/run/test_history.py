@@ -51,9 +51,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_version_is_found_renamed_ones_too(repository: Path) -> None:
     assert [path for _, path in bundle_versions(repository, "bundles")] == [
-        "bundles/r1.zip",
-        "bundles/r2.zip",
-        "bundles/r2.zip",
+        "bundles/r1.zip", "bundles/r2.zip", "bundles/r2.zip",
     ]
 
 
