@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.search.result import SearchResult
     from engine.timing.budget import SearchLimits
 
-_HOMES = {
+_MODULES = {
     "Engine": "engine.engine",
     "EngineConfig": "engine.config",
     "SearchLimits": "engine.timing.budget",
@@ -45,8 +45,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    value: object = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value

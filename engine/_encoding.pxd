@@ -4,7 +4,7 @@ from engine.rules._board cimport BoardState
 from engine.threats.kernel.state cimport Threat
 
 cdef enum:
-    THREAT_NODES = 60       # what `Solver.threat` may spend on a position for its planes (tuned: `engine.encoding`)
+    THREAT_NODES = 60       # budget of `Solver.threat` for the planes of a position (tuned: `engine.encoding`)
 
-# Write the planes of a position, seen by the side to move, as float32 [N_PLANES, height, width].
+# Write the planes of a position, from the view of the side to move, as float32 [N_PLANES, height, width].
 cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcept nogil

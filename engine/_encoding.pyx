@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Planes of a position. The meaning of each plane stands once, in `engine.encoding`."""
+"""Planes of a position; `engine.encoding` says what each plane means."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -30,7 +30,7 @@ cdef extern from *:
     """
 
 cdef enum:
-    TABLE_LOG2 = 10         # of the solver that looks at one position or one batch (derived: 16 KB)
+    TABLE_LOG2 = 10         # of the solver for one position or one batch (derived: 16 KB)
 
 
 cdef void fill(float* plane, int n, float value) noexcept nogil:
@@ -113,7 +113,7 @@ def planes_of_moves(int width, int height, rules, const int32_t[::1] plies, cons
     for b in range(n):
         empty = empties[rules[b]]
         begin[b] = empty.state
-    with nogil:     # in one piece: another thread may be busy with Python meanwhile
+    with nogil:     # for the whole batch, so that other threads can run Python
         for b in range(n):
             board_copy(state, begin[b])
             for k in range(at, at + plies[b]):

@@ -1,5 +1,5 @@
-"""Where the search does not have the last word: overlooking stones, drawing a move instead of taking the
-best, the answer to a single stone."""
+"""Changes to what is searched and what is played: overlooked stones, a drawn move instead of the best one,
+the reply to a single stone."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from random import Random
 from engine.rules._board import Board
 from engine.search.result import SearchResult
 
-REACH = 3
-"""Cells around the stones that moves are drawn from (derived: a line of five that holds a stone and the move
-spans no more, as good as always; the tail of a flat draw over the whole board is nonsense)."""
-PLAN_SHARE = 0.02
-"""A move whose chance is a smaller share of that of the best is no plan, and is not drawn (tuned: by eye)."""
-SIGHT = 6
-"""Cells from the last two moves at which the eye has faded (derived: beyond a row of five around them)."""
-
-BESIDE = 2
-"""Cells from a single stone, or from the centre, that its answer may lie (derived: both still make a row)."""
+DRAW_REACH = 3
+"""Cells around the stones from which a move is drawn (derived: a line of five through a stone and the move
+seldom spans more; moves far from all stones are pointless)."""
+MIN_DRAW_RATIO = 0.02
+"""Smallest probability of a drawn move, as a share of that of the best (tuned by hand)."""
+BLINDNESS_REACH = 6
+"""Distance in cells from the last two moves at which blindness is full (derived: beyond a row of five)."""
+REPLY_REACH = 2
+"""Largest distance in cells of the reply to a single stone from it or the centre (derived: both still make a
+row)."""
 
 
 def perceived_board(board: Board, blindness: float, generator: Random) -> Board:
-    """Return the position as a player has it in mind who overlooks stones far from where the game goes on.
+    """Return the position without the stones that a player overlooks.
 
-    The last two stones are seen, as are obstacles. Any other stone is overlooked with a chance that rises in
-    proportion to its distance from the nearer of these two, up to `blindness` at SIGHT cells: a distant four
-    and a three on the other side go first, and what is seen is played sensibly.
+    The last two stones are seen, as are obstacles. Any other stone is overlooked with a probability that
+    rises in proportion to its distance from the nearer of these two, up to `blindness` at BLINDNESS_REACH
+    cells: so a weak player misses a distant four first.
 
     Args:
-        board: left as it is.
-        blindness: from 0 (all is seen) to 1.
+        board: is not changed.
+        blindness: from 0 (all stones are seen) to 1.
 
     Returns:
-        `board` itself if all was seen, else another one with the same side to move.
+        `board` itself if all stones are seen, else another board with the same side to move.
     """
     stones = board.stones()
     if blindness <= 0 or len(stones) < 3:
@@ -43,25 +43,25 @@ def perceived_board(board: Board, blindness: float, generator: Random) -> Board:
     for point, colour in stones[:-2]:
         y, x = divmod(point, board.width)
         distance = min(max(abs(x - at_x), abs(y - at_y)) for at_y, at_x in last)
-        if colour > 1 or generator.random() >= blindness * min(1.0, distance / SIGHT):
+        if colour > 1 or generator.random() >= blindness * min(1.0, distance / BLINDNESS_REACH):
             seen.append((point, colour))
     if len(seen) == len(stones) - 2:
         return board
-    mind = Board.from_stones(board.width, board.height, board.rule, [*seen, *stones[-2:]])
-    mind.set_to_move(board.to_move)
-    return mind
+    perceived = Board.from_stones(board.width, board.height, board.rule, [*seen, *stones[-2:]])
+    perceived.set_to_move(board.to_move)
+    return perceived
 
 
 def draw_move(board: Board, result: SearchResult, temperature: float, generator: Random) -> SearchResult:
-    """Replace the move by one drawn with chances N^(1/temperature), by priors where nothing was visited.
+    """Replace the move by one drawn in proportion to N^(1/temperature), N its visits (its prior if none has).
 
-    Drawn are moves that are no farther than REACH from a stone and have PLAN_SHARE of the best chance. Moves
-    proven to lose are drawn only where all are; a proven win is kept.
+    A drawn move is at most DRAW_REACH cells from a stone and has at least MIN_DRAW_RATIO of the probability
+    of the best. Moves proven to lose are drawn only if all are; a proven win is kept.
 
     Args:
         board: the position.
-        result: of a search in it; returned as it is for a temperature of 0.
-        temperature: from 0 (the best) to large (any such move).
+        result: of a search in it; returned unchanged for a temperature of 0.
+        temperature: 0 takes the best; a large one makes all such moves equally likely.
     """
     if temperature <= 0 or result.proven == "win" or len(result.candidates) < 2:
         return result
@@ -69,7 +69,7 @@ def draw_move(board: Board, result: SearchResult, temperature: float, generator:
 
     def near(point: int) -> bool:
         y, x = divmod(point, board.width)
-        return any(abs(x - at_x) <= REACH and abs(y - at_y) <= REACH for at_y, at_x in stones)
+        return any(abs(x - at_x) <= DRAW_REACH and abs(y - at_y) <= DRAW_REACH for at_y, at_x in stones)
 
     moves = [m for m in result.candidates if m.proven != "loss"] or list(result.candidates)
     moves = [m for m in moves if near(m.point)] or moves
@@ -80,7 +80,7 @@ def draw_move(board: Board, result: SearchResult, temperature: float, generator:
     if top <= 0:
         return result
     scaled = [(w / top) ** (1 / temperature) for w in weights]
-    scaled = [w if w >= PLAN_SHARE else 0.0 for w in scaled]
+    scaled = [w if w >= MIN_DRAW_RATIO else 0.0 for w in scaled]
     move = generator.choices(moves, scaled)[0]
     if move.point == result.point:
         return result
@@ -88,13 +88,13 @@ def draw_move(board: Board, result: SearchResult, temperature: float, generator:
 
 
 def answer_first_stone(board: Board, result: SearchResult) -> SearchResult:
-    """Replace an answer to a single stone that is neither beside it nor near the centre by the best that is.
+    """Replace a reply to a single stone that is far from it and from the centre by the best that is near one.
 
-    Behind one stone a net sees a level game everywhere, above all on small boards, and a search of a few
-    simulations takes its word for it.
+    After one stone a net sees an even game everywhere, above all on small boards, and a search of a few
+    simulations does not correct it.
 
     Args:
-        board: the position; with more or other stones the result is returned as it is.
+        board: the position; with more or other stones the result is returned unchanged.
         result: of a search in it.
     """
     stones = board.stones()
@@ -104,7 +104,7 @@ def answer_first_stone(board: Board, result: SearchResult) -> SearchResult:
 
     def sensible(point: int) -> bool:
         y, x = divmod(point, board.width)
-        return any(max(abs(y - at_y), abs(x - at_x)) <= BESIDE for at_y, at_x in goals)
+        return any(max(abs(y - at_y), abs(x - at_x)) <= REPLY_REACH for at_y, at_x in goals)
 
     moves = [m for m in result.candidates if sensible(m.point)]
     if sensible(result.point) or not moves:

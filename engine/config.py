@@ -22,7 +22,7 @@ CLOCK_PREFIX = "clock."
 """Keys with this prefix go to `engine.timing.params.ClockParams`."""
 
 MAX_MEMORY_BYTES = 2**63 - 1
-"""Largest memory that can be asked for (derived: what 64 bits hold)."""
+"""Largest memory that can be asked for (derived: 64 bits)."""
 _RANGES: dict[str, tuple[float, float]] = {
     "seed": (-(2**63), 2**63 - 1),
     "threads": (1, 1024),
@@ -35,7 +35,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "blindness": (0, 1),
     "level": (WEAKEST, STRONGEST),
 }
-"""Least and greatest value of each number (derived: far beyond what could be of use)."""
+"""Smallest and largest value of each number (derived: far beyond useful values)."""
 
 _FALSE = frozenset({"0", "false", "no", "off"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -62,18 +62,18 @@ class EngineConfig:
     solver: bool = True
     """Look for forced wins by fours and threes."""
     symmetry: bool = False
-    """Show each position to the net in a random orientation (more variety)."""
+    """Evaluate each position in a random orientation (more variety)."""
     cache_mib: int = 24
     """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20)."""
     simulations: int | None = None
     """At most this many simulations a move, for weaker play; 0: the net's choice; None: time decides."""
     temperature: float = 0.0
-    """Draw the move with chances N^(1/temperature) instead of taking the best; 0 always takes the best."""
+    """Draw the move in proportion to N^(1/temperature), N its visits; 0 always takes the best."""
     temperature_plies: int = 0
     """How many plies of a game the temperature lasts; 0 means all of them."""
     blindness: float = 0.0
-    """Chance to overlook a stone that is far from the last two moves; nearer ones are overlooked less often.
-    For weak play; 0 to 1."""
+    """Probability of overlooking a stone that is far from the last two moves; nearer ones are overlooked less
+    often. For weak play; 0 to 1."""
     level: int | None = None
     """Playing strength, 1 (beginner) to 10 (full); sets simulations, temperature, blindness and solver as
     `engine.levels` says. None: those fields count."""
@@ -194,14 +194,14 @@ def _read_toml(path: Path) -> dict[str, object]:
         is_utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         mapping = tomllib.loads(raw.decode("utf-16" if is_utf16 else "utf-8-sig"))
         if isinstance(mapping.get("net"), str):
-            mapping["net"] = _beside(path, mapping["net"])
+            mapping["net"] = _resolved_net(path, mapping["net"])
         EngineConfig.from_mapping(mapping)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the configuration file {path}: {error}") from error
     return mapping
 
 
-def _beside(path: Path, net: str) -> str:
+def _resolved_net(path: Path, net: str) -> str:
     """Return the net that a configuration file names; a relative path counts from the folder of that file.
 
     A path that leads to a file from the current folder only is kept, and so is the name of a shipped net.

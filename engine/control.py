@@ -1,4 +1,4 @@
-"""One move's worth of control: deadlines, requests from other threads, and the best move so far."""
+"""Control of one move: deadlines, requests from other threads, the best move so far."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engine.timing.budget import DEFAULT_CLOCK, Budget, SearchLimits
 from engine.timing.pace import Pace
 from engine.timing.params import ClockParams
 
-LOOK_EVERY_S = 0.02
-"""How often the pace of the search is looked at, at least (derived: looking costs microseconds)."""
-LOOK_SHARE = 0.02
-"""Part of the soft limit after which it is looked at again, where that is sooner (derived: as above)."""
+CHECK_INTERVAL_S = 0.02
+"""Longest time between updates of the pace (derived: an update costs microseconds)."""
+CHECK_SHARE = 0.02
+"""Share of the soft limit between updates, where that is shorter (derived: as above)."""
 MAX_STEP_S = 0.25
-"""Longest step that is expected again (derived: a longer one was a pause of the whole machine)."""
-FEW = 32
-"""Simulations below which the speed is not known well enough to call a lead safe (derived)."""
+"""Longest step that is expected to occur again (derived: a longer one was a pause of the whole machine)."""
+MIN_SIMULATIONS = 32
+"""Simulations below which the speed is too uncertain to call a lead safe (derived)."""
 
 
 class MoveControl:
@@ -36,19 +36,19 @@ class MoveControl:
         early: bool = True,
         params: ClockParams = DEFAULT_CLOCK,
     ) -> None:
-        """Begin a move.
+        """Start the control of a move.
 
         Args:
             arrival_s: when the command arrived, on the clock of the search.
             budget: deadlines after arrival.
             limits: for node and depth limits.
-            simulations: a limit of the configuration, besides that of the limits.
-            last_q: value for the same player at its last move, None if unknown.
-            step_s: longest expected time between two questions to the stopper: a slow evaluation, or a gap in
+            simulations: limit of the configuration, in addition to that of `limits`.
+            last_q: value of the last search of the same player, [-1, 1]; None if unknown.
+            step_s: longest expected time between two calls of `should_stop`: a slow evaluation, or a gap in
                 which the machine ran something else.
-            stop: set by whoever wants the answer now; one is made if None.
+            stop: is set to request the answer now; None creates one.
             early: whether to stop before the deadline when the choice is clear.
-            params: how a match clock is spread.
+            params: how a match clock is divided.
         """
         self.arrival_s = arrival_s
         self.early = early
@@ -59,38 +59,38 @@ class MoveControl:
         self._params = params
         self._simulations = simulations
         self._stop = stop or threading.Event()
-        self._look_s = -math.inf
+        self._next_update_s = -math.inf
         self.relimit(limits, budget)
 
     def relimit(self, limits: SearchLimits, budget: Budget) -> None:
-        """Put new limits in force; times still count from arrival."""
+        """Replace the limits; times still count from arrival."""
         nodes = [n for n in (limits.max_nodes, self._simulations) if n is not None]
         self._max_nodes = max(1, min(nodes)) if nodes else None
         self._max_depth = limits.max_depth
         saves_time = budget.soft_s < budget.hard_s and self._params.early_end
         self._saves = saves_time or self._max_nodes is not None
         self._pace = Pace(budget, self._last_q, self._params)
-        self._look_s = -math.inf
+        self._next_update_s = -math.inf
         self._deadline_s = self.arrival_s + budget.soft_s
         self._answer_s = self.arrival_s + budget.answer_s
         self.budget = budget
 
     def stop(self) -> None:
-        """Ask for the answer now."""
+        """Request the answer now."""
         self._stop.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked for the answer."""
+        """Whether the answer was requested."""
         return self._stop.is_set()
 
     @property
     def answer_s(self) -> float:
-        """When a watchdog should answer, on the clock; the search stops before it could overrun this."""
+        """When a watchdog answers, on the clock of the search; the search stops before that."""
         return self._answer_s
 
     def should_stop(self, state: SearchState) -> str | None:
-        """Return why the search is over, or None. See `engine.search.stoppers.Stopper`."""
+        """Return why the search must end, or None. See `engine.search.stoppers.Stopper`."""
         if state.best_point >= 0:
             self.best_point = state.best_point
         if self._stop.is_set():
@@ -100,8 +100,8 @@ class MoveControl:
         if step_s > self.step_s:
             self.step_s = min(MAX_STEP_S, step_s)
         self._asked_s = now_s
-        if now_s >= self._look_s or now_s >= self._deadline_s:
-            self._look(now_s, state)
+        if now_s >= self._next_update_s or now_s >= self._deadline_s:
+            self._update_pace(now_s, state)
         if now_s >= self._deadline_s or now_s + self.step_s >= self._answer_s:
             return "deadline"
         if self._max_nodes is not None:
@@ -122,28 +122,28 @@ class MoveControl:
         return None
 
     def _unreachable(self, now_s: float, state: SearchState) -> bool:
-        """Whether more simulations would change nothing and what they cost is better saved.
+        """Return whether more simulations cannot change the choice and their cost can be saved.
 
         Without a match clock or a limit of simulations nothing is saved: the search may still lower the value
-        of its choice, the solver may still find that it loses, and the tree is there for the next move.
+        of its choice, the solver may still find that it loses, and the next move reuses the tree.
         """
-        if state.simulations < FEW or not self._saves:
+        if state.simulations < MIN_SIMULATIONS or not self._saves:
             return False
-        return state.best_visits - state.second_visits > self._left(now_s, state)
+        return state.best_visits - state.second_visits > self._remaining_simulations(now_s, state)
 
-    def _look(self, now_s: float, state: SearchState) -> None:
-        self._look_s = now_s + min(LOOK_EVERY_S, LOOK_SHARE * self.budget.soft_s)
+    def _update_pace(self, now_s: float, state: SearchState) -> None:
+        self._next_update_s = now_s + min(CHECK_INTERVAL_S, CHECK_SHARE * self.budget.soft_s)
         if state.best_visits > 0:
-            rival = state.second_visits / state.best_visits
-            self._pace.update(now_s - self.arrival_s, state.best_point, state.best_q, rival)
+            visit_ratio = state.second_visits / state.best_visits
+            self._pace.update(now_s - self.arrival_s, state.best_point, state.best_q, visit_ratio)
             self._deadline_s = self.arrival_s + self._pace.deadline_s()
 
-    def _left(self, now_s: float, state: SearchState) -> float:
+    def _remaining_simulations(self, now_s: float, state: SearchState) -> float:
         """Estimate how many simulations are still to come."""
         elapsed_s = now_s - state.started_s
         if self._max_nodes is not None:
-            # Counted from the look, which comes after the same simulations at any speed.
-            by_nodes: float = self._max_nodes - state.looked
+            # Counted from the update, which comes after the same simulations at any speed.
+            by_nodes: float = self._max_nodes - state.updated_at
         else:
             by_nodes = math.inf
         if math.isinf(self._deadline_s) or elapsed_s <= 0:

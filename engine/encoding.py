@@ -1,14 +1,14 @@
-"""What a net sees: the meaning of the input planes, which `engine.planes` lists.
+"""Input planes of nets: what each plane means; `engine.planes` lists them.
 
-Planes are history-free (BOARD gives a bare position) and carry no size, so that one net plays every
-board and rule. "Own" is the side to move. Shapes of lines come from the kernel's tables and speak of
-what a stone on an empty point would make (`engine.rules._board`, SHAPE_*).
+Planes have no history (the command BOARD gives a position alone) and no size, so that one net plays every
+board and rule. "Own" is the side to move. Shapes of lines come from the kernel's tables: what a stone on an
+empty point would make (`engine.rules._board`, SHAPE_*).
 
 =====  ==========================================================================
 plane  1 where ... (0 elsewhere)
 =====  ==========================================================================
-0      the cell can be used or holds a stone (0: obstacle, or padding behind the edge)
-1, 2   a stone of own, of the opponent stands
+0      the cell can be used or holds a stone (0: obstacle, or padding beyond the edge)
+1, 2   there is a stone of own, of the opponent
 3, 4   own, the opponent would make a five
 5, 6   ... a straight four, or fours with two completions on one line
 7, 8   ... a four
@@ -24,12 +24,12 @@ plane  1 where ... (0 elsewhere)
 22     everywhere: the opponent threatens to win by fours (planes 14 and 15 say how)
 =====  ==========================================================================
 
-That threat is looked for with a small number of placements (THREAT_NODES), so a long win goes unseen. That
-a net should know of wins by fours is an idea of KataGomo (https://github.com/hzyhhzy/KataGomo). What that is
-worth: training/record/shapes.md.
+The threat is searched with a small number of placements (THREAT_NODES), so a long win is missed. To show a
+net wins by fours is an idea of KataGomo (https://github.com/hzyhhzy/KataGomo); training/record/shapes.md has
+what it gains.
 
 Version 1 had neither planes 14 and 15 nor 22, the others in the same order. Games hold moves, not planes,
-and weights for what a net does not know are 0, so games and nets of version 1 can be used on.
+and the weights of planes that a net lacks are 0, so games and nets of version 1 still work.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from engine.planes import ADDED, Plane
 from engine.rules._board import Board
 
 FEATURE_VERSION = 2
-"""Version of the table above; it stands in the metadata of every net, shard, checkpoint and run."""
+"""Version of the table above, in the metadata of every net, shard, checkpoint and run."""
 
 N_PLANES = len(Plane)
 """Number of planes, `C` in shapes."""
@@ -54,11 +54,11 @@ PLANES_OF = {
     1: tuple(int(plane) for plane in Plane if plane not in ADDED[FEATURE_VERSION]),
     FEATURE_VERSION: tuple(range(N_PLANES)),
 }
-"""For each version that is still read, the planes of today that its planes were, in their order."""
+"""For each version that is still read, the indices that its planes have today, in its order."""
 
 
 def encode(board: Board) -> npt.NDArray[np.float32]:
-    """Return the planes of a position, float32 [C, H, W], seen by the side to move."""
+    """Return the planes of a position, float32 [C, H, W], from the view of the side to move."""
     return _planes(board)
 
 
@@ -76,10 +76,10 @@ def encode_games(
         height: of all boards.
         rules: of each position.
         plies: int32 [B] stones of each position, black first, colours alternate.
-        moves: uint16 points of all these stones, one position behind the other.
+        moves: uint16 points of all these stones, one position after another.
 
     Raises:
-        ValueError: a size or a rule that there is not, a point that is taken or off the board.
+        ValueError: a size or rule out of range, a point that is taken or off the board.
     """
     out = np.empty((len(plies), N_PLANES, height, width), np.float32)
     planes_of_moves(width, height, rules, plies, moves, out)

@@ -1,4 +1,4 @@
-"""The engine as a program uses it: a position, a tree, a net and a clock behind one facade."""
+"""The engine as a program uses it: a facade of position, tree, net and clock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.search.result import SearchResult
 
 STEP_DECAY = 0.95
-"""How slowly a long step of a search is forgotten, a move (tuned: gaps of a crowded machine swarm)."""
+"""Decay of the longest step of a search, a move (tuned: on a busy machine long gaps come in series)."""
 
 Swap2Answer = tuple[int, ...] | Literal["SWAP"]
 
@@ -49,13 +49,15 @@ class Engine:
         evaluator: Evaluator | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
-        """Make an engine with an empty 15x15 freestyle board. The net is loaded by `warm_up` or when needed.
+        """Create an engine with an empty 15x15 freestyle board.
+
+        The net is loaded by `warm_up` or when needed.
 
         Args:
             config: settings; defaults if None.
             clock: the clock of all deadlines.
             evaluator: used in place of the net that the configuration names.
-            log: receives one-line messages about things that went wrong but were survived.
+            log: receives one-line messages about errors that the engine handled.
         """
         self.config = (config or EngineConfig()).resolved()
         self.clock: Clock = clock or SystemClock()
@@ -64,11 +66,11 @@ class Engine:
         self._lock = threading.Lock()
         self._board = Board(15, 15, Rule.FREESTYLE)
         self._control: MoveControl | None = None
-        self._thinking_about = self._board
+        self._search_board = self._board
         self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
-        self._step_s = 0.0  # longest recent step of a search
+        self._step_s = 0.0  # longest recent step of a search, see `MoveControl`
         self.info_interval_s: float | None = None
-        """How often a running search calls its `on_info`; None: as `engine.search.mcts` says."""
+        """Seconds between calls of `on_info`; None: the default of `engine.search.mcts`."""
         seed = SystemRandom().getrandbits(48) if self.config.seed is None else self.config.seed
         self._random = Random(seed)
         self._resources = Resources(self.config, seed, self.clock, evaluator, self._log)
@@ -81,7 +83,7 @@ class Engine:
         return self._board
 
     def new_game(self, width: int, height: int, rule: Rule) -> None:
-        """Start from an empty board. The tree is kept until the next position shows that it is useless.
+        """Start from an empty board. The tree is kept until the next search.
 
         Raises:
             PositionError: size out of range (5 to 22).
@@ -122,7 +124,7 @@ class Engine:
         """Remove a stone, also one that is not the last; its colour is to move next.
 
         Raises:
-            PositionError: (a ValueError) no stone stands there.
+            PositionError: (a ValueError) there is no stone.
         """
         self.set_position(*without(self._board.stones(), self._board.to_move, point))
 
@@ -148,18 +150,18 @@ class Engine:
             arrival_s: when the command arrived, on `self.clock`; for the first move of a process
                 `self.clock.process_started_s()`.
             on_info: called now and then, in this thread, with the result so far (`stop_reason` "").
-            stop: as good as calling `stop`, and cannot come too early.
+            stop: when set, does what `stop` does, also before the search has started.
 
         Raises:
             PositionError: the board is full.
             NetError: the net cannot be loaded (call `warm_up` early to learn this in time).
         """
         board = self._board
-        with self._thinking(board, limits, arrival_s, stop) as control:
+        with self._running(board, limits, arrival_s, stop) as control:
             seen = perceived_board(board, self.config.blindness, self._random)
             result = self._choose(seen, control, on_info)
             if seen is not board and board.n_empty and not _is_legal(board, result.point):
-                return self._choose(board, control, on_info)  # a stone stands there: look again
+                return self._choose(board, control, on_info)  # the point is taken: search the real position
             return result
 
     def nbest(
@@ -170,13 +172,13 @@ class Engine:
         on_info: Callable[[SearchResult], None] | None = None,
         stop: threading.Event | None = None,
     ) -> SearchResult:
-        """Think as in `think`, also where the best move is clear early, for the sake of its `candidates`.
+        """Search as `think` does, without an early end when the best move is clear, to fill `candidates`.
 
         Args:
             n: how many of `candidates` the result keeps, best first.
         """
         board = self._board
-        with self._thinking(board, limits, arrival_s, stop, early=False) as control:
+        with self._running(board, limits, arrival_s, stop, early=False) as control:
             result = self._choose(board, control, on_info, immediate=False)
         return dataclasses.replace(result, candidates=result.candidates[: max(1, n)])
 
@@ -187,10 +189,10 @@ class Engine:
         arrival_s: float,
         stop: threading.Event | None = None,
     ) -> Swap2Answer:
-        """Answer a question of the swap2 opening. The position of the engine does not change.
+        """Answer a query of the swap2 opening. The position of the engine does not change.
 
-        Offers the most balanced of some random triples; asked to choose, takes the colour that the search
-        prefers. (Putting two stones can only give away: the opponent would choose from what we balanced.)
+        Without stones, offer the most balanced of some random triples; else take the colour that the search
+        prefers. (To put two more stones gains nothing: the opponent would choose from what was balanced.)
 
         Args:
             stones: points of the stones so far, black, white, black, ...: 0, 3 or 5 of them.
@@ -207,7 +209,7 @@ class Engine:
         stop = stop or threading.Event()
         if not stones:
             return self._swap2_offer(limits, arrival_s, stop)
-        with self._thinking(position, limits, arrival_s, stop) as control:
+        with self._running(position, limits, arrival_s, stop) as control:
             result = self._choose(position, control, None)
         return "SWAP" if result.q < 0 else (result.point,)
 
@@ -221,7 +223,7 @@ class Engine:
         """Change the limits of the running search (any thread); times still count from its arrival."""
         with self._lock:
             if self._control is not None:
-                board = self._thinking_about
+                board = self._search_board
                 self._control.relimit(limits, self._plan(limits, board))
 
     def best_so_far(self) -> int | None:
@@ -241,29 +243,29 @@ class Engine:
         *,
         ply: int,
         points: int,
-        hurried_s: float | None = None,
+        immediate_since_s: float | None = None,
     ) -> float:
-        """Return when a watchdog should answer a question, also a queued one, for the search (any thread).
+        """Return when a watchdog should answer a query, also a queued one, for the search (any thread).
 
         Args:
             limits, arrival_s: as in `think`.
-            begun_s: when the question was handed on, on `self.clock`.
+            begun_s: when its search was started, on `self.clock`.
             ply: stones on the board.
             points: cells of the board.
-            hurried_s: since when it is to be answered at once, None if it is not.
+            immediate_since_s: since when an immediate answer is requested; None: it is not.
 
         Returns:
             The time on `self.clock`; infinite without a time limit.
         """
         budget = plan(limits, ply, points, self.config.overhead_ms)
-        return answer_by_s(budget, arrival_s, begun_s, hurried_s)
+        return answer_by_s(budget, arrival_s, begun_s, immediate_since_s)
 
     def _plan(self, limits: SearchLimits, board: Board) -> Budget:
         stones = board.points - board.n_empty
         return plan(limits, stones, board.points, self.config.overhead_ms, self._clock_params)
 
     @contextlib.contextmanager
-    def _thinking(
+    def _running(
         self,
         board: Board,
         limits: SearchLimits,
@@ -273,7 +275,7 @@ class Engine:
         budget: Budget | None = None,
         early: bool = True,
     ) -> Iterator[MoveControl]:
-        """Make a search about `board` known to other threads while it lasts."""
+        """Publish the control of a search of `board` to other threads while it runs."""
         control = MoveControl(
             arrival_s,
             budget or self._plan(limits, board),
@@ -286,7 +288,7 @@ class Engine:
             params=self._clock_params,
         )
         with self._lock:
-            self._thinking_about = board
+            self._search_board = board
             self._control = control
         try:
             yield control
@@ -309,7 +311,7 @@ class Engine:
         *,
         immediate: bool = True,
     ) -> SearchResult:
-        """Answer without search where that is certain, else search; survive anything but a missing net."""
+        """Answer without search where the move is certain, else search; handle all errors but NetError."""
         if board.n_empty == 0:
             raise PositionError("the board is full")
         known = immediate_result(board) if immediate else None
@@ -352,7 +354,7 @@ class Engine:
             until_s = begin_s + (i + 1) * step_s
             budget = Budget(until_s, until_s, whole.answer_s)
             position = swap2_position(self._board, list(offer))
-            with self._thinking(position, capped, arrival_s, stop, budget=budget) as control:
+            with self._running(position, capped, arrival_s, stop, budget=budget) as control:
                 result = self._choose(position, control, None)
             if abs(result.q) < best_gap:
                 best, best_gap = offer, abs(result.q)
@@ -370,12 +372,16 @@ class Engine:
         return self._resources.evaluator.name
 
     def set_memory(self, max_bytes: int | None) -> int | None:
-        """Limit the memory of the process; 0, None: no limit. Return what it needs where that is more."""
+        """Limit the memory of the process, bytes; 0, None: no limit.
+
+        Returns:
+            The bytes that it needs at least if the limit is lower, else None.
+        """
         self.config = self.config.replace(memory_bytes=max_bytes or None)
         return self._resources.set_memory(max_bytes)
 
     def clear_tree(self) -> None:
-        """Forget all that was searched and evaluated."""
+        """Clear the tree, the solver and the cache of evaluations."""
         self._last = None
         self._resources.clear()
 
@@ -387,10 +393,10 @@ class Engine:
             ConfigError: an override of a search parameter is unknown or bad.
         """
         _ = self._resources.search
-        gc.freeze()  # what is loaded stays; collections in mid-search need not look at it
+        gc.freeze()  # what is loaded stays: the collector need not scan it during a search
 
     def close(self) -> None:
-        """Give memory back. The engine cannot be used afterwards."""
+        """Free the memory. The engine cannot be used afterwards."""
         self.stop()
         self._resources.close()
 

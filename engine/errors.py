@@ -1,4 +1,4 @@
-"""Errors that the engine raises at its borders. Each message says what to do."""
+"""Errors that the engine raises. Each message says what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class EngineError(Exception):
 
 
 class NetError(EngineError):
-    """The net file is missing, damaged, foreign, or speaks another feature version."""
+    """The net file is missing, damaged, no net of Tengen, or of another feature version."""
 
 
 class ConfigError(EngineError, ValueError):

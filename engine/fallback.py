@@ -1,4 +1,4 @@
-"""Moves without search: the certain ones, and a legal one for when everything else failed."""
+"""Moves without search: certain ones, and a legal one for when the search has failed."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A level changes how a move is chosen, never the net: fewer simulations, draws among good moves (temperature),
 no solver, and stones that are overlooked (`engine.choice.perceived_board`). So a low level misses what a
-beginner misses, a four or a three away from where the game goes on, takes the second-best plan and looks few
-plies ahead; what it does play makes sense for the stones that it saw.
+beginner misses, a four or a three far from the last moves, often plays the second-best move and searches few
+plies deep.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 LEAVE_SHARE = 0.18
-"""Share of the limit that is never planned for: arenas that grow on larger boards, fragmentation, and memory
-that managers count and we do not (derived: 300 MiB used at a limit of 350 MiB, with a little to spare)."""
+"""Share of the limit that is left free: for memory of the runtime that grows on larger boards, fragmentation,
+and memory that managers count and `private_bytes` does not (derived: 300 MiB used at a limit of 350 MiB)."""
 MIN_TREE_BYTES = 4 << 20
-"""The tree gets this much even where the limit is already passed: a weak move is better than none."""
+"""Smallest tree, even beyond the limit: a weak move is better than none."""
 UNLIMITED_BYTES = 2 << 30
-"""Stands for a missing limit."""
+"""Limit where none is set."""
 
 
 def tree_bytes(limit_bytes: int | None, held_bytes: int, reserved_bytes: int) -> int:
@@ -19,7 +19,7 @@ def tree_bytes(limit_bytes: int | None, held_bytes: int, reserved_bytes: int) ->
     Args:
         limit_bytes: of the whole process; None or 0: no limit.
         held_bytes: private memory without the tree.
-        reserved_bytes: promised to others that have not taken it yet.
+        reserved_bytes: of the cache of evaluations, which grows to it.
     """
     limit_bytes = limit_bytes or UNLIMITED_BYTES
     return max(MIN_TREE_BYTES, int(limit_bytes * (1 - LEAVE_SHARE)) - held_bytes - reserved_bytes)
@@ -34,7 +34,7 @@ def private_bytes() -> int | None:
 
 
 def _private_linux() -> int:
-    """Sum the private lines of the kernel's own accounting."""
+    """Sum the private memory in /proc/self/smaps_rollup."""
     total = 0
     with open("/proc/self/smaps_rollup", "rb") as rollup:
         for line in rollup:

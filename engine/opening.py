@@ -11,15 +11,15 @@ from engine.rules._board import Board
 from engine.search.result import MoveStats
 
 SWAP2_COUNTS = (0, 3, 5)
-"""Stones on the board when swap2 asks something (protocol)."""
+"""Stones on the board at the queries of swap2 (protocol)."""
 SWAP2_OFFERS = 10
-"""Openings that are looked at before three stones are offered (derived: enough that one is balanced)."""
+"""Openings that are searched before three stones are offered (derived: enough that one is balanced)."""
 SWAP2_OFFER_S = 1.0
-"""Longest look at one of them (tuned: a second tells a lopsided opening from a balanced one)."""
+"""Longest search of one of them, seconds (tuned: enough to tell a balanced opening)."""
 SWAP2_OFFER_NODES = 2000
-"""Simulations of one of them at most (tuned: as above)."""
+"""Most simulations of one of them (tuned: as above)."""
 
-_NEAR = 4  # the offered stones lie within a square of this many cells: far ones decide nothing
+_NEAR = 4  # side of the square that has the offered stones, cells: stones far apart do not interact
 
 
 def empty_board_point(board: Board) -> int | None:
@@ -33,14 +33,17 @@ def most_level(candidates: Sequence[MoveStats], target_q: float = 0.0) -> MoveSt
     """Return the move whose utility, [-1, 1] for the player who makes it, is nearest to a target.
 
     Args:
-        candidates: moves of a search; None where it looked at none of them.
+        candidates: moves of a search.
+
+    Returns:
+        None if none of them was visited or proven.
     """
     known = [move for move in candidates if move.visits or move.proven]
     return min(known, key=lambda move: abs(move.q - target_q), default=None)
 
 
 def swap2_position(board: Board, stones: list[int]) -> Board:
-    """Return the position that a swap2 question is about: black, white, black, ...; the next colour to move.
+    """Return the position of a swap2 query: black, white, black, ...; the next colour to move.
 
     Args:
         board: gives size and rule.

@@ -1,4 +1,4 @@
-"""Pipes: reading one in a thread, and output that nobody reads any more. Imports nothing heavy."""
+"""Pipes: reading one in a thread, and output whose reader is gone. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOSED_PIPE_STATUS = 141
 
 
 def run_piped(program: Callable[[], int]) -> int:
-    """Run a command-line program and return its exit status, CLOSED_PIPE_STATUS if nobody reads its output.
+    """Run a command-line program and return its exit status, CLOSED_PIPE_STATUS if its output has no reader.
 
     A reader that stops early, as in `program | head`, is no failure: nothing is written about it.
 

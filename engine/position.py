@@ -1,8 +1,7 @@
 """Positions as values: stones in the order in which they were put, and boards made of them.
 
-The board of a position is never changed once it was made: a move makes another one, so that every thread may
-read what it holds. Only the tree and the proofs beside it put stones on boards of their own, and take them
-back.
+The board of a position never changes: a move makes another board, so that every thread may read it. Only the
+tree and the solver place and undo stones, on boards of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from engine.errors import PositionError
 from engine.rules._board import OBSTACLE, Board
 
 Stones = tuple[tuple[int, int], ...]
-"""(point, colour), oldest first: colour 0 black, 1 white, OBSTACLE a cell that nobody can use."""
+"""(point, colour), oldest first: colour 0 black, 1 white, OBSTACLE a cell that neither side can use."""
 
 
 def board_of(
@@ -56,7 +55,7 @@ def without(stones: Sequence[tuple[int, int]], to_move: int, point: int) -> tupl
     That is the colour of the stone; taking an obstacle away leaves the turn as it was.
 
     Raises:
-        PositionError: no stone stands there.
+        PositionError: there is no stone.
     """
     removed = [colour for at, colour in stones if at == point]
     if not removed:

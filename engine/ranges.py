@@ -1,11 +1,11 @@
-"""Ranges of settings: the one check that a number from outside has to pass."""
+"""Ranges of settings."""
 
 from __future__ import annotations
 
 from engine.errors import ConfigError
 
 SHOWN = 40
-"""Characters of a value that a message names (derived: an ERROR line has room for 240)."""
+"""Characters of a value that a message names (derived: an ERROR line takes 240)."""
 
 
 def check_range(name: str, value: float, low: float, high: float) -> None:
@@ -13,7 +13,7 @@ def check_range(name: str, value: float, low: float, high: float) -> None:
 
     Args:
         name: of the setting, for the message.
-        value: what was asked for.
+        value: of the setting.
         low, high: bounds, both allowed.
 
     Raises:
@@ -24,7 +24,7 @@ def check_range(name: str, value: float, low: float, high: float) -> None:
 
 
 def shown(value: object) -> str:
-    """Return what was asked for as a message can name it, however long it is."""
+    """Return the text of a value, cut to SHOWN characters."""
     try:
         text = str(value)
     except ValueError:  # Python refuses to write out thousands of digits

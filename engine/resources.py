@@ -1,4 +1,4 @@
-"""What thinking needs and what costs memory: the net and the tree. Loaded late, sized by the limit."""
+"""The net and the tree: loaded on first use, sized by the memory limit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engine.search.params import SearchParams
 
 UNKNOWN_PRIVATE_BYTES = 64 << 20
-"""Taken for interpreter, runtime and net where the system does not tell (derived: twice what Linux tells)."""
+"""Assumed for interpreter, runtime and net where the system does not say (derived: twice what Linux says)."""
 SOLVER_ENTRY_BYTES = 40
-"""Of a position in the solver's tables, which are taken when they are first used (derived: see `Solver`)."""
+"""Bytes a position in the solver's tables, which are allocated on first use (derived: see `Solver`)."""
 
 
 class Resources:
@@ -68,7 +68,7 @@ class Resources:
 
     @property
     def search(self) -> Search:
-        """The search with its tree; made on first use, after the net, whose memory counts.
+        """The search with its tree; created on first use, after the net, whose memory counts.
 
         Raises:
             NetError: as in `evaluator`.
@@ -92,7 +92,7 @@ class Resources:
         """Limit the private memory of the process, bytes; None or 0: no limit.
 
         Returns:
-            how much it needs at least where the limit is less, else None.
+            The bytes that it needs at least if the limit is lower, else None.
         """
         self._memory_bytes = max_bytes or None
         self.search.set_memory(self._tree_bytes())
@@ -100,7 +100,7 @@ class Resources:
         return needed if self._memory_bytes is not None and self._memory_bytes < needed else None
 
     def clear(self) -> None:
-        """Forget all that was searched and evaluated."""
+        """Clear the tree, the solver and the cache of evaluations."""
         from engine.evaluator.cache import CachedEvaluator
 
         if self._search is not None:
@@ -109,11 +109,11 @@ class Resources:
             self._evaluator.clear()
 
     def drop_search(self) -> None:
-        """Give up the tree, which may be damaged; the next use makes a new one."""
+        """Drop the tree, which may be damaged; the next use creates a new one."""
         self._search = None
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free the net and the tree."""
         self._search = None
         self._evaluator = None
 
@@ -122,7 +122,7 @@ class Resources:
         return tree_bytes(limit, self._held_bytes, self._cache_bytes())
 
     def _cache_bytes(self) -> int:
-        """Return how much the cache of evaluations may take."""
+        """Return the most bytes that the cache of evaluations may take."""
         from engine.evaluator.cache import CachedEvaluator
 
         return self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0

@@ -54,7 +54,7 @@ class SearchWorker:
         self._next: Query | None = None
         self._wanted: Query | None = None  # the query whose outcome matters
         self._wanted_s = 0.0  # since when
-        self._hurried_s = 0.0  # since when it is to answer now, if it is
+        self._immediate_since_s = 0.0  # since when an immediate answer is requested, if it is
         self._reminders = 0  # how often the limits are to be told again
         self._ready = 0  # token of the query whose position the engine holds
         self._memory_checked = self._memory_remarked = False
@@ -78,7 +78,7 @@ class SearchWorker:
     def hurry(self) -> None:
         query = self._wanted
         if query is not None and not query.stop.is_set():
-            self._hurried_s = self.now_s()
+            self._immediate_since_s = self.now_s()
             query.stop.set()
 
     def relimit(self, limits: SearchLimits) -> None:
@@ -108,7 +108,7 @@ class SearchWorker:
         return self._engine.answer_by_s(
             query.limits, query.arrival_s, self._wanted_s, ply=len(query.stones),
             points=query.width * query.height,
-            hurried_s=self._hurried_s if query.stop.is_set() else None,
+            immediate_since_s=self._immediate_since_s if query.stop.is_set() else None,
         )  # fmt: skip
 
     def now_s(self) -> float:

@@ -1,10 +1,10 @@
 # cython: language_level=3
-"""Rules kernel: the C face of the board, for the other kernel modules.
+"""Rules kernel: C declarations of the board, for the other kernel modules.
 
-Every row, column and diagonal is a `Line`: bit masks over its cells. After each stone the four lines
-through it are evaluated again, so that for every empty point and both colours the board always knows
-which shapes a stone there would make. Cell i of a line stands at bit i + 1 (bit 0 and the bits behind
-the last cell are off the board). A point is y * width + x; a colour is BLACK or WHITE.
+Every row, column and diagonal is a `Line`: bit masks over its cells. After each stone the masks of the four
+lines through it are computed again, so that they are current for every empty point and both colours. Cell i
+of a line is bit i + 1 (bit 0 and the bits after the last cell are off the board). A point is y * width + x; a
+colour is BLACK or WHITE.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -32,7 +32,7 @@ cdef enum:
     BLACK = 0
     WHITE = 1
     EMPTY = 2
-    OBSTACLE = 3            # a cell nobody can use (dead stone of a continuous game)
+    OBSTACLE = 3            # a cell neither side can use (stone of a finished five in a continuous game)
 
 # Shape bits of a point for one colour: what a stone of that colour there would make.
 cdef enum:
@@ -43,12 +43,12 @@ cdef enum:
     SHAPE_OPEN_THREE = 16   # a three that can become a straight four
     SHAPE_FORK = 32         # four or open three in two or more directions
 
-# Cheapest complete set of tables that a placement keeps up to date.
+# Tables that a placement updates.
 cdef enum:
-    TABLES_FOURS = 0        # five, four, double_four, open_four; open_three keeps its old value
+    TABLES_FOURS = 0        # five, four, double_four, open_four; open_three becomes stale
     TABLES_ALL = 1
 
-# What a colour may not do: `engine.rules.rule.Forbidden`.
+# Moves that a colour may not make: `engine.rules.rule.Forbidden`.
 cdef enum:
     FORBID_OVERLINE = 1
     FORBID_DOUBLE_FOUR = 2
@@ -61,7 +61,7 @@ cdef struct RuleFlags:      # of `engine.rules.rule.RuleSpec`; pairs by colour
     uint8_t forbidden[2]
     uint8_t forbidden_plane  # nets see the forbidden points of black
 
-cdef struct Line:           # `shapes.h` counts on this order
+cdef struct Line:           # `shapes.h` relies on this order
     uint32_t empty          # empty cells
     uint32_t stones[2]      # stones by colour; a cell in none of the three masks is off board or an obstacle
     uint32_t five[2]        # empty cells that complete a five
@@ -86,7 +86,7 @@ cdef struct BoardState:
     int32_t ply             # placements since the empty board, obstacles included
     int32_t n_empty
     uint8_t to_move
-    uint8_t winner          # BLACK, WHITE, or EMPTY while nobody has won
+    uint8_t winner          # BLACK, WHITE, or EMPTY while neither has won
     uint8_t exact[2]        # colour needs exactly five
     uint8_t caro            # a five blocked by the opponent at both ends does not count
     uint8_t forbids[2]      # FORBID_* of each colour; 0: every empty point is legal
@@ -104,15 +104,15 @@ cdef struct BoardState:
     Line lines[130]
     Saved saved[485]        # undo stack, `ply` entries used
 
-# Set up an empty board. Sizes and rule must have been checked by the caller.
+# Set up an empty board. The caller has checked sizes and rule.
 cdef void board_init(BoardState* b, int width, int height, int rule) noexcept nogil
 # Put a stone (or OBSTACLE) on an empty point; the other colour is to move afterwards (an obstacle keeps the turn).
 cdef void board_place(BoardState* b, int point, int colour, int tables) noexcept nogil
-# Take the last placement back, with every table as it was.
+# Undo the last placement; every table is restored.
 cdef void board_undo(BoardState* b) noexcept nogil
-# Give the move to `colour` without a stone (keeps the hash right).
+# Set the side to move, without a stone; updates the hash.
 cdef void board_set_to_move(BoardState* b, int colour) noexcept nogil
-# What a stone on a point changes in the hash, and what the side to move does.
+# Zobrist keys of a stone on a point, and of the side to move.
 cdef uint64_t stone_key(const BoardState* b, int point, int colour) noexcept nogil
 cdef uint64_t turn_key() noexcept nogil
 # Copy a position together with its undo stack.
@@ -121,9 +121,9 @@ cdef void board_copy(BoardState* to, const BoardState* source) noexcept nogil
 cdef int board_shape(const BoardState* b, int point, int colour) noexcept nogil
 # SHAPE_* bits of all points at once (zero on taken points); `out` holds `points` bytes.
 cdef void board_shapes(const BoardState* b, int colour, uint8_t* out) noexcept nogil
-# Lowest-numbered line's five point of a colour, or -1.
+# A five point of a colour, on the line with the lowest number, or -1.
 cdef int board_any_five(const BoardState* b, int colour) noexcept nogil
-# Different five points of a colour, written to `out` (at most `limit`); returns how many were written.
+# Write different five points of a colour to `out` (at most `limit`); return how many.
 cdef int board_five_points(const BoardState* b, int colour, uint16_t* out, int limit) noexcept nogil
 # Return whether a colour may not play on a point; false on taken points and where it makes five.
 cdef bint board_forbidden(BoardState* b, int point, int colour) noexcept nogil

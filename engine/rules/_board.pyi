@@ -1,4 +1,4 @@
-"""Typed face of the rules kernel."""
+"""Interface of the rules kernel."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ SHAPE_OPEN_THREE: int
 SHAPE_FORK: int
 
 def use_vectors(on: bool) -> bool:
-    """Say whether placements use AVX2, if the processor has it; return what held before. For tests."""
+    """Set whether placements use AVX2, if the processor has it; return the old value. For tests."""
 
 class Board:
     """A position: stones, side to move, incremental line tables, undo stack.
@@ -28,14 +28,15 @@ class Board:
     """
 
     def __init__(self, width: int = 15, height: int | None = None, rule: int = 0) -> None:
-        """Make an empty board, black to move.
+        """Create an empty board, black to move.
 
         Args:
             width, height: 5 to 22 cells; height defaults to width.
-            rule: 0, 1, 4, 8 or 9 (see `engine.rules.rule.Rule`).
+            rule: a value of `engine.rules.rule.Rule`.
 
         Raises:
             ValueError: size or rule out of range.
+            MemoryError: no memory for a board.
         """
 
     @property
@@ -69,19 +70,23 @@ class Board:
             ValueError: point off the board or taken, colour unknown.
         """
     def block(self, point: int) -> None:
-        """Make an empty cell an obstacle that neither side can use. The turn stays.
+        """Make an empty cell an obstacle that neither side can use. The side to move stays.
 
         Raises:
             ValueError: point off the board or taken.
         """
     def undo(self) -> None:
-        """Take the last placement back.
+        """Undo the last placement.
 
         Raises:
             ValueError: the board is empty.
         """
     def set_to_move(self, colour: int) -> None:
-        """Give the move to a colour, as for a pass."""
+        """Set the side to move, as after a pass.
+
+        Raises:
+            ValueError: colour unknown.
+        """
     def cell(self, point: int) -> int:
         """Return 0, 1, 2 (empty) or 3 (obstacle)."""
     def cells(self) -> npt.NDArray[np.uint8]:
@@ -109,14 +114,18 @@ class Board:
     def forbidden_points(self, colour: int | None = None) -> list[int]:
         """Return all points that are forbidden to a colour, ascending; see `is_forbidden`."""
     def legal_points(self) -> list[int]:
-        """Return empty points that the side to move may use, ascending; none once somebody has won."""
+        """Return empty points that the side to move may use, ascending; none once a side has won."""
     def copy(self) -> Board:
         """Return an independent copy, undo stack included."""
     @staticmethod
     def from_stones(
         width: int, height: int, rule: int, stones: Sequence[tuple[int, int]]
     ) -> Board:
-        """Make a board and place (point, colour) pairs in order."""
+        """Create a board and place (point, colour) pairs in order.
+
+        Raises:
+            ValueError: as in the constructor and `place`.
+        """
 
 def place_undo_loop(board: Board, pairs: int, seed: int) -> int:
-    """Place and undo random stones `pairs` times in the kernel, to measure speed. Returns a checksum."""
+    """Place and undo random stones `pairs` times in the kernel, to measure speed; return a checksum."""

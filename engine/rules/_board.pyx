@@ -1,15 +1,15 @@
 # cython: language_level=3
 """Rules kernel: stones, lines, fives and forbidden points.
 
-All shapes follow from one notion, the *valid window*: five cells in a row without an opponent's stone
-that would win if the colour filled them. Freestyle accepts every such window; exactly-five rules refuse
-one with a stone of the same colour next to it; caro refuses one with an opponent's stone at both ends.
-A valid window with four stones gives a five point, one with three stones gives fours, and a straight
-four is a pair of neighbouring windows. Every mask of a line is computed for all its cells at once with
-shifts and half adders, so no pattern table has to be built at start.
+All shapes follow from the *valid window*: five cells in a row without an opponent's stone that would win if
+the colour filled them. Freestyle accepts every such window; exactly-five rules refuse one with a stone of the
+same colour next to it; caro refuses one with an opponent's stone at both ends. A valid window with four
+stones gives a five point, one with three stones gives fours, and a straight four is a pair of neighbouring
+windows. Shifts and half adders compute every mask of a line for all its cells at once; there is no pattern
+table to build at start.
 
-Forbidden points follow RIF's definition for renju (https://www.renju.net/rifrules/): the recursion asks of
-each three whether the stone that would make the straight four is itself allowed. `RuleSpec.forbidden` says
+Forbidden points follow RIF's definition for renju (https://www.renju.net/rifrules/): a three counts only if
+the stone that would make the straight four is itself allowed, which is a recursion. `RuleSpec.forbidden` says
 which of overline, double four and double three a rule forbids to which colour.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -22,7 +22,7 @@ import numpy as np
 
 from engine.rules.rule import Forbidden, Rule
 
-# The C constants of the .pxd, once more as Python names.
+# The C constants of the .pxd, also as Python names.
 globals().update(
     BLACK=BLACK, WHITE=WHITE, EMPTY=EMPTY, OBSTACLE=OBSTACLE,
     MIN_SIDE=MIN_SIDE, MAX_SIDE=MAX_SIDE,
@@ -37,7 +37,7 @@ cdef uint64_t ZOBRIST_WHITE_TO_MOVE
 
 
 cdef uint64_t splitmix64(uint64_t* state) noexcept nogil:
-    """Next value of the SplitMix64 generator (https://prng.di.unimi.it/splitmix64.c)."""
+    """Return the next value of the SplitMix64 generator (https://prng.di.unimi.it/splitmix64.c)."""
     cdef uint64_t z
     state[0] += 0x9E3779B97F4A7C15ULL
     z = state[0]
@@ -57,7 +57,7 @@ cdef void fill_zobrist() noexcept nogil:
 
 
 def _fill_rules():
-    """Copy the table of rules; the bits must be those of the header."""
+    """Copy the table of rules; the bits must be those of the .pxd."""
     cdef RuleFlags* flags
     cdef int c
     assert list(Forbidden) == [FORBID_OVERLINE, FORBID_DOUBLE_FOUR, FORBID_DOUBLE_THREE]
@@ -130,7 +130,7 @@ cdef void board_init(BoardState* b, int width, int height, int rule) noexcept no
 
 
 def use_vectors(on):
-    """Say whether placements use AVX2, if the processor has it; return what held before. For tests."""
+    """Set whether placements use AVX2, if the processor has it; return the old value. For tests."""
     global VECTORS
     before = bool(VECTORS)
     VECTORS = bool(on) and tengen_have_vectors()
@@ -146,7 +146,7 @@ cdef inline void set_bit(uint64_t* words, int line, bint value) noexcept nogil:
 
 
 cdef inline void index_line(BoardState* b, int i) noexcept nogil:
-    """Bring the with_* sets up to date with one line's masks."""
+    """Update the with_* sets from the masks of one line."""
     cdef int c
     cdef const Line* line = &b.lines[i]
     for c in range(2):
@@ -156,7 +156,7 @@ cdef inline void index_line(BoardState* b, int i) noexcept nogil:
 
 
 cdef inline void index_lanes(uint64_t (*sets)[3], const int* lines, unsigned some) noexcept nogil:
-    """Bring one of the with_* sets up to date; bit 2 d + c of `some`: whether line d has such a point of colour c."""
+    """Update one of the with_* sets; bit 2 d + c of `some` is whether line d has such a point of colour c."""
     cdef int d, c
     cdef uint64_t bit
     for d in range(4):
@@ -237,7 +237,7 @@ cdef void board_set_to_move(BoardState* b, int colour) noexcept nogil:
 
 
 cdef void board_copy(BoardState* to, const BoardState* source) noexcept nogil:
-    # the undo stack lies last; only its used part is copied
+    # the undo stack is last; only its used part is copied
     memcpy(to, source, sizeof(BoardState) - sizeof(source.saved) + source.ply * sizeof(Saved))
 
 
@@ -331,7 +331,7 @@ cdef int board_five_points(const BoardState* b, int colour, uint16_t* out, int l
 
 
 cdef int run_length(const BoardState* b, int point, int direction, int colour) noexcept nogil:
-    """Length of the run that a stone at `point` would be part of."""
+    """Return the length of the run that a stone at `point` would be part of."""
     cdef uint32_t own = b.lines[b.line_of[direction][point]].stones[colour]
     cdef int bit = b.bit_of[direction][point], low = bit, high = bit
     while (own >> (low - 1)) & 1:
@@ -412,7 +412,7 @@ cdef bint board_forbidden(BoardState* b, int point, int colour) noexcept nogil:
 
 
 cdef class Board:
-    """A position with incremental line tables; see the stub file for the contract of each method."""
+    """A position with incremental line tables; the stub file documents each method."""
 
     def __cinit__(self, int width=15, height=None, int rule=0):
         cdef int rows = width if height is None else height

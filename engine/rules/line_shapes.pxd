@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The shapes of one colour on one line, for all its cells at once: shifts and half adders, no pattern table."""
+"""Shapes of one colour on one line, for all its cells at once: shifts and half adders, no pattern table."""
 from libc.stdint cimport uint32_t
 
 from engine.rules._board cimport Line
@@ -8,8 +8,8 @@ from engine.rules._board cimport Line
 cdef inline void evaluate_line(Line* line, int c, bint exact, bint caro, bint threes) noexcept nogil:
     """Compute the shape masks of one colour on one line from its stones.
 
-    Bit s of a window mask speaks of the window that starts at bit s. The five-bit sums are built with
-    half adders: `bit0`, `bit1`, `bit2` are the binary digits of the number of stones in each window.
+    Bit s of a window mask is about the window that starts at bit s. Half adders count the stones of each
+    window: `bit0`, `bit1`, `bit2` are the binary digits of their number.
     """
     cdef uint32_t own = line.stones[c], other = line.stones[1 - c], empty = line.empty
     cdef uint32_t free_, valid, valid4, sum1, carry1, sum2, carry2, carry3, bit0, bit1, bit2

@@ -1,4 +1,4 @@
-"""The rules of play: one table that the kernel, the protocol, files and users' texts read.
+"""The rules of play: one table for kernel, protocol, files and users' texts.
 
 A new rule is a member of `Rule` and a row of `SPECS`. `engine.rules._board` reads the flags of a row.
 """
@@ -21,9 +21,9 @@ class Rule(enum.IntEnum):
     RENJU = 4
     """Black: exactly five, with forbidden moves; white: five or more."""
     CARO = 8
-    """Six or more win; a five wins unless the opponent stands at both of its ends."""
+    """Six or more win; a five wins unless stones of the opponent are at both of its ends."""
     STANDARD_CARO = 9
-    """Exactly five win, unless the opponent stands at both ends."""
+    """Exactly five win, unless stones of the opponent are at both ends."""
     OMOK = 16
     """Exactly five win; neither colour may make a double three."""
 
@@ -54,7 +54,7 @@ class RuleSpec:
     exact: tuple[bool, bool] = (False, False)
     """Whether only exactly five win, not six or more."""
     blocked_fives: bool = False
-    """Whether a five counts for nothing while the opponent stands at both of its ends."""
+    """Whether a five with stones of the opponent at both of its ends does not win."""
     forbidden: tuple[Forbidden, Forbidden] = (Forbidden.NOTHING, Forbidden.NOTHING)
     words: tuple[str, ...] = ()
     """Parts of the names that programs give the rule, as in RU of SGF: lower-case letters and digits."""
@@ -94,9 +94,9 @@ ALL_RULES = tuple(int(rule) for rule in Rule)
 NET_RULES = tuple(int(rule) for rule in Rule if rule.spec.seen_as is None)
 """Values of the rules that the input planes of nets tell apart."""
 
-CONTINUOUS_BIT = 2  # protocol: the game goes on after a five, whose stones become obstacles
+CONTINUOUS_BIT = 2  # protocol: the game continues after a five, whose stones become obstacles
 RULE_BITS = functools.reduce(operator.or_, ALL_RULES, CONTINUOUS_BIT)
-"""Bits of `INFO rule` that mean something here."""
+"""Bits of `INFO rule` that have a meaning here."""
 
 
 def rule_name(rule: int) -> str:

@@ -1,5 +1,6 @@
-/* Shape masks of four lines and both colours at once, one a lane of an AVX2 register. What the masks mean, and the
-same steps in plain words, stand at `evaluate_line` in `_board.pyx`; both must give the same bits. */
+/* Shape masks of four lines and both colours at once, one a lane of an AVX2 register. `Line` in
+`_board.pxd` defines the masks; `evaluate_line` in `line_shapes.pxd` does the same steps for one line and colour,
+and must give the same bits. */
 #ifndef TENGEN_SHAPES_H
 #define TENGEN_SHAPES_H
 
@@ -8,7 +9,7 @@ same steps in plain words, stand at `evaluate_line` in `_board.pyx`; both must g
 
 #include "cpu.h"
 
-/* Places in a `Line`, which is an array of uint32_t: those with two entries hold black's, then white's. */
+/* Offsets in a `Line`, an array of uint32_t; of two entries the first is black's, the second white's. */
 enum {
     SHAPES_EMPTY = 0,
     SHAPES_STONES = 1,
@@ -19,7 +20,7 @@ enum {
     SHAPES_OPEN_THREE = 11
 };
 
-/* Add a stone. Both colours are written at once: `shapes_load` reads them so, and would have to wait for a half. */
+/* Add a stone. Both colours are written at once, as `shapes_load` reads them: no stall of store forwarding. */
 static inline void tengen_add_stone(uint32_t* line, int colour, uint32_t bit)
 {
 #if TENGEN_AVX2

@@ -20,7 +20,7 @@ from engine.search.stoppers import SearchState, Stopper
 from engine.threats._solver import Solver
 
 INFO_INTERVAL_S = 0.5
-"""Seconds between reports of a running search (derived: people read no faster)."""
+"""Seconds between reports of a running search (derived: reading speed)."""
 FIRST_INFO_S = 0.05
 """Seconds until the first report if reports are more frequent (derived: looks immediate)."""
 KERNEL_SLICE_S = 0.001
@@ -33,7 +33,7 @@ VCT_COST = LINE_NET_COST
 """Smallest `Evaluator.cost` with which the VCT solver runs inside the tree (derived: it would take most of
 the time of cheaper simulations)."""
 PV_MOVES = 8
-"""Moves of a result that carry a principal variation (derived: nobody reads more)."""
+"""Moves of a result that carry a principal variation (derived: more are seldom read)."""
 
 _PROOFS: dict[int, Proof | None] = {
     _tree.PROVEN_NONE: None,
@@ -208,7 +208,7 @@ class Search:
     def _update_state(self, state: SearchState) -> None:
         """Update the fields of the state that describe the root."""
         tree = self.tree
-        state.looked = state.simulations
+        state.updated_at = state.simulations
         state.proven = _PROOFS[tree.proven]
         point, state.best_visits, state.best_q, state.second_visits = tree.top_two()
         if state.proven is not None:
@@ -226,7 +226,7 @@ class Search:
         proven = _PROOFS[tree.proven]
         pv = candidates[0].pv
         if proven is not None and self._root_solver is not None:
-            pv = self._root_solver.pv or self._root_solver.extended(pv, tree.distance)
+            pv = self._root_solver.pv or self._root_solver.extended_pv(pv, tree.distance)
         done = max(1, tree.simulations)
         return SearchResult(
             point=pv[0],

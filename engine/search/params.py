@@ -46,14 +46,14 @@ class SearchParams:
     """The same at the root, where width matters more (tuned: 0.2 -7 Elo [-15, +1] in 2,000 games; nothing
     seen within -0.1 to 0.6 in a survey of 9,726, training/record/search.md)."""
     policy_temperature: float = setting(1.6, 0.01, 100, host=True)
-    """Divides the net's logits; above 1 flattens the priors (tuned: with `lcb_min_visit_ratio` and
+    """Divides the net's logits; a value above 1 flattens the priors (tuned: with `lcb_min_visit_ratio` and
     `lcb_stdev` +15 Elo [+3, +26] over 1.3, 0.4 and 0.6 in 2,000 games, +23 [+7, +40] in 1,000 at equal time,
     training/record/search.md)."""
     minimax_weight: float = setting(0.2, 0, 1, unit="share")
-    """How much of a visited move's value is the net's word on the end of its best line, the rest is the mean
-    (tuned: +47 Elo [0, +95] over 0 in 200 games, 0.4 no better, training/record/search.md)."""
+    """Weight of the value at the end of a visited move's best line; the rest is that of the mean (implicit
+    minimax; tuned: +47 Elo [0, +95] over 0 in 200 games, 0.4 no better, training/record/search.md)."""
     edge_cap: int = setting(32, 0, 484, unit="moves")
-    """Moves a node stores at first, the best by prior; the others join when all of these have been visited.
+    """Moves a node stores at first, the best by prior; the others are added when all of these have visits.
     0: all at once. The root always has all. (derived: 32 hold > 99 % of a trained policy, in 1/7 of the
     memory)"""
     transpositions: bool = setting(True, False, True)
@@ -63,25 +63,25 @@ class SearchParams:
     """Solver budget at a new leaf, in placements; 0 switches the solver off inside the tree (tuned:
     +100 Elo for 60 over 0, nothing for 300 over 60)."""
     leaf_defences: bool = setting(True, False, True)
-    """Whether a new leaf whose opponent threatens to win by fours keeps only the moves that may stop him
+    """Whether a new leaf whose opponent threatens to win by fours keeps only the moves that may stop it
     (tuned: +19 Elo [+4, +33] over False in 1,000 games, training/record/solver.md; +10 [-4, +24] in 1,000 at
     equal time, training/record/solver.md)."""
     tree_vct_visits: int = setting(8, 1, 1_000_000, unit="visits")
-    """Visits of a node, the root apart, from which on the solver looks for its wins by fours and threes
-    (tuned: -47 Elo with 2 and dearer calls, training/record/solver.md)."""
+    """Visits of a node other than the root from which the solver searches it for VCT (tuned: -47 Elo with 2
+    and larger budgets, training/record/solver.md)."""
     tree_vct_nodes: int = setting(8, 0, 1_000_000, unit="placements a visit")
     """Its budget for each of these visits, in placements. Whenever the visits are four times as many it is
-    asked again, with twice the budget; 0: a tree without such calls (tuned: with `root_solver_nodes` +12
+    called again, with twice the budget; 0: no such calls (tuned: with `root_solver_nodes` +12
     Elo [+3, +21] over 14 and 15 in 2,000 games at equal time, training/record/solver.md)."""
     max_tree_vct_nodes: int = setting(100_000, 0, 1_000_000_000, unit="placements")
     """Largest such budget (derived: 30 ms)."""
     root_solver_nodes: int = setting(8, 0, 1_000_000_000, unit="placements a simulation", host=True)
-    """What the solver may spend at the root for each simulation with a line net, in placements (tuned: with
+    """Solver budget at the root for each simulation with a line net, in placements (tuned: with
     `tree_vct_nodes`; 40 took 17 % of the time)."""
     solver_table_log2: int = setting(16, 4, 28, unit="log2 of entries", host=True)
     """Size of the solver's tables, as a power of two (derived: 2.5 MB)."""
     final_minimax_weight: float = setting(0.6, 0, 1, unit="share", host=True)
-    """What `minimax_weight` is inside the tree, for the choice of the move to play; nothing where that is 0
+    """The same weight for the choice of the move to play; without effect where `minimax_weight` is 0
     (tuned: +22 Elo [+7, +37] over 0 in 1,000 games, 1 no better, training/record/search.md)."""
     lcb_min_visit_ratio: float = setting(0.15, 0.001, 10, unit="ratio", host=True)
     """Share of the most visited move's visits that a better one must have (tuned: with `policy_temperature`;
@@ -90,7 +90,7 @@ class SearchParams:
     """Standard deviation of single evaluations, for that comparison (tuned: with `policy_temperature`; alone
     nothing seen within 0 to 1.8 in 19,112 games)."""
     seed: int = setting(0, 0, 2**63 - 1, host=True)
-    """Of the tree's own generator (root noise)."""
+    """Seed of the tree's generator (root noise)."""
 
     def __post_init__(self) -> None:
         """Check every field.
@@ -109,7 +109,7 @@ class SearchParams:
 
         Args:
             max_points: what an `edge_cap` of 0 stands for.
-            solver: whether the tree has a solver; without one nothing is solved in it.
+            solver: whether the tree has a solver; without one the settings of the solver are 0.
         """
         members = {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata["host"]}
         members["inverse_temperature"] = 1.0 / self.policy_temperature

@@ -1,4 +1,4 @@
-"""What a search found, as values. Points are indices `y * width + x`."""
+"""Results of a search, as values. Points are indices `y * width + x`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 Proof = Literal["win", "loss", "draw"]
-"""An exact result for the player named beside it."""
+"""An exact result, for the player that the field using it names."""
 
 Wdl = tuple[float, float, float]
-"""Chances of win, draw and loss; they sum to 1."""
+"""Probabilities of win, draw and loss; they sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveStats:
-    """One move at the root, seen by the player who would make it."""
+    """One move at the root, from the view of the player that would make it."""
 
     point: int
     visits: int
-    """Simulations that went through the move."""
+    """Simulations through the move."""
     prior: float
     """Policy of the net over legal moves, without noise."""
     q: float
@@ -34,17 +34,17 @@ class MoveStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Outcome of one search, seen by the side to move at the root."""
+    """Result of one search, from the view of the side to move at the root."""
 
     point: int
     """The move to play."""
     wdl: Wdl
     visits: int
-    """Simulations in the tree below this root, those kept from earlier searches included."""
+    """Simulations in the tree below this root, those of earlier searches included."""
     simulations: int
     """Simulations of this search."""
     evaluations: int
-    """Positions that this search asked the evaluator about."""
+    """Positions that this search evaluated."""
     depth_mean: float
     """Mean depth of this search's simulations, in plies."""
     depth_max: int
@@ -54,7 +54,7 @@ class SearchResult:
     """Plies until a proven game is over."""
     elapsed_s: float
     stop_reason: str
-    """Name given by the stopper that ended the search; "" for a report from a running search."""
+    """Reason of the stopper that ended the search; "" in a report of a running search."""
     candidates: tuple[MoveStats, ...]
     """All moves that may be played, best first."""
 

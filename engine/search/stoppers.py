@@ -1,4 +1,4 @@
-"""Who says when a search is over. A stopper sees numbers, never the tree.
+"""Stoppers end a search. They see numbers, never the tree.
 
 The stopper of a move that is played against the clock is `engine.control.MoveControl`.
 """
@@ -15,7 +15,7 @@ from engine.search.result import Proof
 class SearchState:
     """A running search as stoppers see it; the search updates one object in place.
 
-    Every field is of the search's root and seen by its side to move.
+    Every field is about the root, from the view of its side to move.
     """
 
     started_s: float = 0.0
@@ -24,29 +24,29 @@ class SearchState:
     simulations: int = 0
     """Of this search."""
     evaluations: int = 0
-    looked: int = 0
-    """Simulations when the fields that tell of the root (best move, proof, line) were taken."""
+    updated_at: int = 0
+    """Simulations when the fields about the root (best move, proof, line) were last updated."""
     best_point: int = -1
     best_visits: int = 0
     best_q: float = 0.0
     second_visits: int = 0
     """Visits of the move with the second most."""
     single_move: bool = False
-    """Only one move is left to choose from (a forced block, or every other move is proven to lose)."""
+    """There is only one move to choose from (a forced block, or every other move is proven to lose)."""
     proven: Proof | None = None
     memory_full: bool = False
-    """The tree has no room at all; simulations change nothing any more."""
+    """The memory is full and nothing can be pruned; more simulations change nothing."""
     pv_length: int = 0
     """Plies of the principal variation."""
     max_slice: int = 1 << 30
-    """A stopper may lower it to the number of simulations after which it wants to be asked again."""
+    """Simulations until the next call of the stoppers, at most; a stopper may lower it."""
 
 
 class Stopper(Protocol):
-    """Asked between simulations."""
+    """Decides between simulations whether the search ends."""
 
     def should_stop(self, state: SearchState) -> str | None:
-        """Return a short reason to stop now, or None."""
+        """Return a short reason to stop now, or None to continue."""
 
 
 class NodeLimit:

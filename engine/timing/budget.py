@@ -13,24 +13,24 @@ UNLIMITED_MS = 2_147_483_647
 """`INFO time_left` of a game without a match limit (protocol)."""
 
 SHORT_TURN_SHARE = 0.45
-"""Share of a short turn that is given up for overhead (tuned: 100 ms turns on a busy 2-core machine)."""
-AT_ONCE_S = 0.01
-"""What a move "at once" may search, enough for one evaluation (derived: far below the 100 ms that a manager
-notices; a single evaluation of the largest net that plays takes ~2 ms)."""
-AT_ONCE_ANSWER_S = 0.08
-"""When the watchdog answers a move "at once" (derived: managers expect 100 to 200 ms)."""
+"""Share of a short turn that is reserved for overhead (tuned: 100 ms turns on a busy 2-core machine)."""
+IMMEDIATE_S = 0.01
+"""Search time of an immediate move, enough for one evaluation (derived: far below the 100 ms that a manager
+notices; one evaluation of the largest net that plays takes ~2 ms)."""
+IMMEDIATE_ANSWER_S = 0.08
+"""When the watchdog answers an immediate move (derived: managers expect 100 to 200 ms)."""
 MIN_SPENDABLE = 0.02
-"""Share of the time left that may be spent even when all of it should be kept back (tuned: as above)."""
+"""Smallest share of the time left that may be spent, whatever is reserved (tuned: as above)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """What a move may cost. All times in ms; None where nobody set a limit."""
+    """Limits of a move. All times in ms; None: no limit is set."""
 
     turn_ms: int | None = None
-    """For this move; 0 or less: answer at once."""
+    """For this move; 0 or less: answer immediately."""
     match_ms: int | None = None
-    """For the whole game; None or 0: no limit. Only used where `time_left_ms` is None."""
+    """For the whole game; None or 0: no limit. Used only where `time_left_ms` is None."""
     time_left_ms: int | None = None
     """Left of the game when the command arrived; may be negative. UNLIMITED_MS or more: no limit."""
     increment_ms: int = 0
@@ -46,11 +46,11 @@ class Budget:
     """Deadlines in seconds after the arrival of the command; infinite where there is no limit."""
 
     soft_s: float
-    """Aim: stop here unless the search is unsettled."""
+    """Stop here unless the search is unstable."""
     hard_s: float
-    """The search never goes on beyond this."""
+    """The search never continues beyond this."""
     answer_s: float
-    """A watchdog answers the best move so far when this passes without an answer."""
+    """A watchdog answers with the best move so far if there is no answer by then."""
 
 
 def plan(
@@ -58,22 +58,21 @@ def plan(
 ) -> Budget:
     """Return the deadlines of a move.
 
-    With a match clock, time is spread over the moves that are likely to come: each move gets a share of
-    what is left, so the clock never runs dry, and a part is kept back for a game that fills the board.
-    Without one, or where it holds the whole turn for every move that can still come, there is nothing to save
-    for, and the soft limit is the hard limit.
+    A match clock is divided among the moves that are likely to come: each move gets a share of the time left,
+    so the clock never runs out, and a part is reserved for a game that fills the board. Without a match
+    clock, or where it has a whole turn for every move that can still come, the soft limit is the hard limit.
 
     Args:
         limits: what the manager allows.
         ply: stones on the board.
         board_points: cells of the board.
-        overhead_ms: what a move may lose outside of the search; short turns give up a smaller share.
-        params: how a match clock is spread.
+        overhead_ms: time that a move may lose outside the search; short turns reserve less.
+        params: how a match clock is divided.
     """
     turn_s = math.inf if limits.turn_ms is None else max(0, limits.turn_ms) / 1000
     left_s = time_left_s(limits)
     if turn_s <= 0 or left_s <= 0:
-        return Budget(AT_ONCE_S, AT_ONCE_S, AT_ONCE_ANSWER_S)
+        return Budget(IMMEDIATE_S, IMMEDIATE_S, IMMEDIATE_ANSWER_S)
     limit_s = min(turn_s, left_s)
     if math.isinf(limit_s):
         return Budget(math.inf, math.inf, math.inf)
@@ -92,19 +91,21 @@ def plan(
     return Budget(soft_s, max(soft_s, min(hard_s, stretched_s)), answer_s)
 
 
-def answer_by_s(budget: Budget, arrival_s: float, begun_s: float, hurried_s: float | None = None) -> float:
-    """Return when a watchdog answers a question, on the clock of its arrival; infinite without a limit.
+def answer_by_s(
+    budget: Budget, arrival_s: float, begun_s: float, immediate_since_s: float | None = None
+) -> float:
+    """Return when a watchdog answers a query, on the clock of its arrival; infinite without a limit.
 
-    A question that begins late, as after a slow start of the process, still gets the time of a move at once.
+    A query that begins late, as after a slow start of the process, still gets the time of an immediate move.
 
     Args:
-        budget: of the question.
-        arrival_s: when its clock was started.
-        begun_s: when it was handed on.
-        hurried_s: since when it is to be answered at once, None if it is not.
+        budget: of the query.
+        arrival_s: when it arrived.
+        begun_s: when its search was started.
+        immediate_since_s: since when an immediate answer is requested; None: it is not.
     """
-    due_s = max(arrival_s + budget.answer_s, begun_s + AT_ONCE_ANSWER_S)
-    return due_s if hurried_s is None else min(due_s, hurried_s + AT_ONCE_ANSWER_S)
+    due_s = max(arrival_s + budget.answer_s, begun_s + IMMEDIATE_ANSWER_S)
+    return due_s if immediate_since_s is None else min(due_s, immediate_since_s + IMMEDIATE_ANSWER_S)
 
 
 def time_left_s(limits: SearchLimits) -> float:

@@ -1,4 +1,4 @@
-"""The one clock of the engine: monotonic seconds, and when this process was created on that clock."""
+"""The clock of the engine: monotonic seconds, and when this process was created on that clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A monotonic clock. Tests pass in one that they move by hand."""
+    """A monotonic clock. Tests use one that they set."""
 
     def now_s(self) -> float:
         """Return seconds on a clock that never goes back."""
@@ -39,7 +39,7 @@ class SystemClock:
 
 
 def process_age_s() -> float:
-    """Return the seconds since this process was created; 0 where the system does not tell."""
+    """Return the seconds since this process was created; 0 where the system does not say."""
     try:
         return _age_windows_s() if sys.platform == "win32" else _age_linux_s()
     except (OSError, ValueError, IndexError, AttributeError):

@@ -1,4 +1,4 @@
-"""More time for an unstable search, less for a decided one. Sees numbers only, no tree."""
+"""More time for an unstable search, less for an easy move. Uses numbers only, no tree."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import math
 from engine.timing.budget import DEFAULT_CLOCK, Budget
 from engine.timing.params import ClockParams
 
-SETTLE_S = 0.5
-"""Share of the soft limit after which a change of the best move counts as fresh (tuned: by eye)."""
-MEMORY = 0.25
-"""Share of the soft limit in which a change of the best move is forgotten to a third (tuned: by eye)."""
+LATE_CHANGE = 0.5
+"""Share of the soft limit after which a change of the best move counts as late (tuned by hand)."""
+CHANGE_DECAY = 0.25
+"""Time constant, as a share of the soft limit, with which a change of the best move decays (tuned by
+hand)."""
 
 
 class Pace:
-    """Follows one search and moves its deadline between a part of the soft limit and the hard limit.
+    """Sets the deadline of one search between a part of the soft limit and the hard limit.
 
     The signs of instability are those of Stockfish (`search.cpp`,
     https://github.com/official-stockfish/Stockfish): a best move that changes, a value that falls, a second
@@ -22,13 +23,21 @@ class Pace:
     """
 
     __slots__ = (
-        "_best", "_budget", "_changed_s", "_changes", "_first_q", "_params", "_q", "_rival", "_seen_s",
+        "_best",
+        "_budget",
+        "_changed_s",
+        "_changes",
+        "_first_q",
+        "_params",
+        "_q",
+        "_seen_s",
+        "_visit_ratio",
     )  # fmt: skip
 
     def __init__(
         self, budget: Budget, last_q: float | None = None, params: ClockParams = DEFAULT_CLOCK
     ) -> None:
-        """Start following.
+        """Start with the first state of a search.
 
         Args:
             budget: deadlines in seconds after arrival.
@@ -42,21 +51,21 @@ class Pace:
         self._changed_s = 0.0
         self._first_q = last_q
         self._q = last_q if last_q is not None else 0.0
-        self._rival = 1.0
+        self._visit_ratio = 1.0
         self._seen_s = 0.0
 
-    def update(self, elapsed_s: float, best: int, q: float, rival: float) -> None:
-        """Take in the state of the search.
+    def update(self, elapsed_s: float, best: int, q: float, visit_ratio: float) -> None:
+        """Update from the state of the search.
 
         Args:
             elapsed_s: seconds since arrival.
             best: point of the best move.
             q: its value for the player to move, [-1, 1].
-            rival: visits of the second best move over those of the best, [0, ...].
+            visit_ratio: visits of the second best move over those of the best, at least 0.
         """
-        memory_s = MEMORY * self._budget.soft_s
-        if 0 < memory_s < math.inf:
-            self._changes *= math.exp(-(elapsed_s - self._seen_s) / memory_s)
+        decay_s = CHANGE_DECAY * self._budget.soft_s
+        if 0 < decay_s < math.inf:
+            self._changes *= math.exp(-(elapsed_s - self._seen_s) / decay_s)
         self._seen_s = elapsed_s
         if best != self._best:
             if self._best >= 0:
@@ -66,7 +75,7 @@ class Pace:
         if self._first_q is None:
             self._first_q = q
         self._q = q
-        self._rival = rival
+        self._visit_ratio = visit_ratio
 
     def deadline_s(self) -> float:
         """Return when to stop, in seconds after arrival: within the budget's hard limit."""
@@ -76,13 +85,13 @@ class Pace:
         return min(hard_s, soft_s * self.factor())
 
     def factor(self) -> float:
-        """Return the current factor of the soft limit: `min_factor` (decided) to `max_factor` (unstable)."""
+        """Return the current factor of the soft limit: `min_factor` (easy) to `max_factor` (unstable)."""
         p = self._params
         drop = max(0.0, (self._first_q if self._first_q is not None else self._q) - self._q)
         instability = min(1.0, 0.5 * self._changes)
-        if self._changed_s > SETTLE_S * self._budget.soft_s:
+        if self._changed_s > LATE_CHANGE * self._budget.soft_s:
             instability = min(1.0, instability + 0.3)
-        closeness = max(0.0, min(1.0, (self._rival - 0.3) / 0.6))
+        closeness = max(0.0, min(1.0, (self._visit_ratio - 0.3) / 0.6))
         factor = p.base + p.closeness * closeness + p.instability * instability
         factor += min(0.8, p.value_drop * drop)
         if abs(self._q) > 0.95:

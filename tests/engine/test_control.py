@@ -27,7 +27,7 @@ def control(limits: SearchLimits = TURN, **options) -> MoveControl:
 
 
 def state(**fields) -> SearchState:
-    usual = {"started_s": 10.0, "now_s": 10.1, "simulations": 100, "looked": 100, "best_point": 3}
+    usual = {"started_s": 10.0, "now_s": 10.1, "simulations": 100, "updated_at": 100, "best_point": 3}
     return SearchState(**{**usual, **fields})
 
 

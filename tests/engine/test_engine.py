@@ -14,8 +14,8 @@ from engine.search.result import MoveStats
 from tests.helpers.engine import EMPTY, NODES, Slow, make, setup, think
 from tests.helpers.nets import write_net
 
-BESIDE = Board.from_stones(15, 15, 0, [(16, 0)])
-"""A stone beside the points of `candidates`."""
+NEXT_TO_IT = Board.from_stones(15, 15, 0, [(16, 0)])
+"""A stone next to the points of `candidates`."""
 
 
 class ManualClock:
@@ -122,10 +122,11 @@ def test_a_running_search_answers_when_told(net, way, tmp_path):
     assert not thread.is_alive() and engine.board.cell(results[0].point) == EMPTY
 
 
-@pytest.mark.parametrize(("hurried_s", "due_s"), [(None, 101.96), (100.2, 100.28), (101.95, 101.96)])
-def test_a_watchdog_answers_before_the_limit_and_soon_after_it_was_hurried(hurried_s, due_s):
+@pytest.mark.parametrize(("immediate_since_s", "due_s"), [(None, 101.96), (100.2, 100.28), (101.95, 101.96)])
+def test_a_watchdog_answers_before_the_limit_and_soon_after_it_was_hurried(immediate_since_s, due_s):
     engine = make("uniform", overhead_ms=80)
-    asked = engine.answer_by_s(SearchLimits(2000), 100.0, 100.0, ply=0, points=225, hurried_s=hurried_s)
+    limits = SearchLimits(2000)
+    asked = engine.answer_by_s(limits, 100.0, 100.0, ply=0, points=225, immediate_since_s=immediate_since_s)
     assert asked == pytest.approx(due_s)
 
 
@@ -267,21 +268,21 @@ def with_candidates(moves):
 def test_temperature_draws_by_visits():
     generator = random.Random(1)
     result = with_candidates(candidates(60, 30, 10, 0))
-    drawn = [draw_move(BESIDE, result, 1.0, generator).point for _ in range(2000)]
+    drawn = [draw_move(NEXT_TO_IT, result, 1.0, generator).point for _ in range(2000)]
     assert drawn.count(0) / 2000 == pytest.approx(0.6, abs=0.05)
     assert drawn.count(2) / 2000 == pytest.approx(0.1, abs=0.03)
     assert drawn.count(3) == 0
-    assert {draw_move(BESIDE, result, 0.0, generator).point for _ in range(50)} == {0}
-    cold = [draw_move(BESIDE, result, 0.1, generator).point for _ in range(500)]
+    assert {draw_move(NEXT_TO_IT, result, 0.0, generator).point for _ in range(50)} == {0}
+    cold = [draw_move(NEXT_TO_IT, result, 0.1, generator).point for _ in range(500)]
     assert cold.count(0) > 490
 
 
 def test_temperature_avoids_lost_moves_and_keeps_wins():
     generator = random.Random(1)
     lost = with_candidates(candidates(90, 5, 5, proven="loss"))
-    assert 0 not in {draw_move(BESIDE, lost, 1.0, generator).point for _ in range(200)}
+    assert 0 not in {draw_move(NEXT_TO_IT, lost, 1.0, generator).point for _ in range(200)}
     won = result_of(0, "", proven="win", distance=3)
-    assert draw_move(BESIDE, won, 1.0, generator) is won
+    assert draw_move(NEXT_TO_IT, won, 1.0, generator) is won
 
 
 def test_a_single_stone_is_answered_beside_it_or_near_the_centre():

@@ -162,9 +162,9 @@ class FakeEngine:
 
     def answer_by_s(
         self, limits: SearchLimits, arrival_s: float, begun_s: float, *, ply: int, points: int,
-        hurried_s: float | None = None,
+        immediate_since_s: float | None = None,
     ) -> float:
-        return answer_by_s(plan(limits, ply, points, 80), arrival_s, begun_s, hurried_s)
+        return answer_by_s(plan(limits, ply, points, 80), arrival_s, begun_s, immediate_since_s)
 
     def clear_tree(self) -> None:
         self.calls.append("clear_tree")

@@ -105,7 +105,7 @@ class TurnStopper:
 
     def should_stop(self, state: SearchState) -> str | None:
         """Return a reason at a proof, at a score that fell by `FALL`, or when another move leads."""
-        if state.looked != state.simulations or state.simulations == 0:
+        if state.updated_at != state.simulations or state.simulations == 0:
             return None
         self.seen = (
             state.proven is not None

@@ -125,8 +125,8 @@ def test_falling_value_gets_more_time():
 def test_deadline_stays_within_the_budget(updates):
     budget = Budget(2.0, 3.0, 3.1)
     pace = Pace(budget)
-    for i, (best, q, rival) in enumerate(updates):
-        pace.update(0.1 * i, best, q, rival)
+    for i, (best, q, visit_ratio) in enumerate(updates):
+        pace.update(0.1 * i, best, q, visit_ratio)
         assert 0.5 * budget.soft_s <= pace.deadline_s() <= budget.hard_s
 
 

@@ -132,7 +132,7 @@ MUTATIONS = (
     ),
     _fault(
         "prover: the opponent's threats are not asked about",
-        '_Question("vcf", False, FIRST_VCF_NODES),',
+        '_Query("vcf", False, FIRST_VCF_NODES),',
         "",
         "engine/search/root_solver.py",
     ),

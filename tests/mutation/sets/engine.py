@@ -26,7 +26,7 @@ MUTATIONS = (
     Mutation(
         "clock: a late question is answered for at once",
         "engine/timing/budget.py",
-        "max(arrival_s + budget.answer_s, begun_s + AT_ONCE_ANSWER_S)",
+        "max(arrival_s + budget.answer_s, begun_s + IMMEDIATE_ANSWER_S)",
         "arrival_s + budget.answer_s",
         ENGINE,
     ),

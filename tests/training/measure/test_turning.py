@@ -30,8 +30,8 @@ MOVES = (0, 112, 14, 113, 210, 114, 224)
 POINT = TurningPoint("a/1", 0, 15, 15, MOVES, 115, 0.1, -0.2, "fit")
 
 
-def state(point: int, q: float, proven: str | None = None, looked: int = 8) -> SearchState:
-    return SearchState(simulations=8, looked=looked, best_point=point, best_q=q, proven=proven)  # type: ignore[arg-type]
+def state(point: int, q: float, proven: str | None = None, updated_at: int = 8) -> SearchState:
+    return SearchState(simulations=8, updated_at=updated_at, best_point=point, best_q=q, proven=proven)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def state(point: int, q: float, proven: str | None = None, looked: int = 8) -> S
         ("before", False, state(MOVES[-1], 0.1)),
         ("before", True, state(5, 0.1)),
         ("before", True, state(MOVES[-1], 0.1 - FALL)),
-        ("before", False, state(5, 0.1, looked=4)),
+        ("before", False, state(5, 0.1, updated_at=4)),
         ("behind", False, state(5, -0.2 - FALL + 0.01)),
         ("behind", True, state(5, -0.2 - FALL)),
         ("behind", True, state(5, -0.2, proven="loss")),
