@@ -72,8 +72,8 @@ class MatchResult:
         for side in (0, 1):
             self.clock_use[side].add(own[side], match_ms[side])
 
-    def judge(self) -> None:
-        """Let the sequential test decide, once."""
+    def update_sprt(self) -> None:
+        """Set the result of the sequential test once it is decided."""
         if self.sprt and self.verdict is None:
             self.verdict = self.sprt.verdict(list(self.pairs.values()))
 

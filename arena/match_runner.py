@@ -128,7 +128,7 @@ def run_match(
             if index < config.games:
                 result.add(index, game, match_ms)
         done = {index for index in (journal.games if journal else ()) if index < config.games}
-        result.judge()
+        result.update_sprt()
         if on_found:
             on_found(result)
         if len(done) < config.games and result.verdict is None:
@@ -148,7 +148,7 @@ def run_match(
                     journal.add(index, game)
                 result.add(index, game, match_ms)
                 result.elapsed_s = time.monotonic() - started_s
-                result.judge()
+                result.update_sprt()
                 if on_game:
                     on_game(result, game)
     finally:

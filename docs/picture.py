@@ -18,13 +18,13 @@ from rich.terminal_theme import MONOKAI
 
 from engine.config import EngineConfig
 from engine.games.files import load_game
-from engine.play.actions import ACTIONS
+from engine.play.actions import ACTIONS, act
 from engine.play.commands import parse_command
 from engine.play.game import Game
+from engine.play.players import HUMANS, Players
 from engine.play.screen import Screen
 from engine.play.session import Session
-from engine.play.table import HUMANS, Table
-from engine.play.thinking import Thinker
+from engine.play.thinker import Thinker
 
 ROWS, COLUMNS = 20, 80
 LONGEST_S = 60.0
@@ -55,7 +55,7 @@ def main() -> None:
     thinker = Thinker(
         EngineConfig(seed=1, simulations=args.simulations), log=print, tick=lambda elapsed_s: None
     )
-    session = Session(game, Table(HUMANS["both"]), thinker, Screen(terminal(COLUMNS)))
+    session = Session(game, Players(HUMANS["both"]), thinker, Screen(terminal(COLUMNS)), act)
     command = parse_command(f"analyse {LONGEST_S:g}", record.width, record.height)
     ACTIONS[command.name](session, command)
     console = terminal(COLUMNS)

@@ -15,9 +15,9 @@ COMMANDS = {
     "speed": ("engine.commands.speed", "measure net, search, rules and solver"),
     "analyse": ("engine.commands.analyse", "show the best moves of a position"),
     "play": ("engine.play.cli", "play a game at the terminal"),
-    "solve": ("engine.commands.solve", "look for a forced win by fours, or fours and threes"),
+    "solve": ("engine.commands.solve", "search for a forced win by fours, or by fours and threes"),
     "tactics": ("engine.commands.tactics", "count the tactical positions that the engine gets right"),
-    "describe-net": ("engine.commands.describe", "show what a net file says about itself, and check it"),
+    "describe-net": ("engine.commands.describe", "show the metadata of a net file, and check it"),
 }
 
 
@@ -28,10 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
-        home = importlib.import_module(module)
-        command = commands.add_parser(name, help=summary, description=home.__doc__)
-        home.add_arguments(command)
-        command.set_defaults(run=home.run)
+        implementation = importlib.import_module(module)
+        command = commands.add_parser(name, help=summary, description=implementation.__doc__)
+        implementation.add_arguments(command)
+        command.set_defaults(run=implementation.run)
     args = parser.parse_args(arguments)
     try:
         return int(args.run(args))

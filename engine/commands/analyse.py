@@ -2,8 +2,8 @@
 
 The position is a row of moves (`h8h9i8` or `7,7 7,8`; letters for columns, rows from the top), a file with
 moves, a drawn board (X black, O white, . empty) or a saved game (.psq, SGF), or - for any of these on
-standard input. With --game a whole saved game is walked through: a line a move with black's chances, and
-where the most was given away. Saved games are .sgf, .psq, .lib (RenLib) or moves, in any encoding.
+standard input. With --game a whole saved game is reviewed: a line a move with black's chances, and the
+moves that lost the most. Saved games are .sgf, .psq, .lib (RenLib) or moves, in any encoding.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Search fixed positions with the hashed evaluator, and print one signature of everything that was found.
+"""Search fixed positions with the hashed evaluator, and print one signature of all results.
 
 The signature is equal on every machine and build; a commit that changes it changes how the engine searches.
-It has two parts. Trees that the kernel grows by itself cover every rule and board size. Short games cover
-what is played beside that: `Search` with its proofs at the root, the solver with threes inside the tree, and
-trees that are kept from move to move. `python -m tests.mutation --set bench` shows that faults put into these
-are seen.
+It has two parts. Trees that the kernel grows alone cover every rule and board size. Short games cover the
+rest: `Search` with its proofs at the root, VCT inside the tree, and trees that are kept from move to move.
+`python -m tests.mutation --set bench` shows that faults in these are seen.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ PLIES_ON = (2, 1, 0)
 """What is played of the principal variation after each search of a game: a move and its answer, then a move
 alone, so that trees are kept for either side."""
 CANDIDATES = 8
-"""Moves of a result that count, best first (derived: more show nothing that the tree does not)."""
+"""Moves of a result in the signature, best first (derived: more add nothing to the tree)."""
 SEED = 20261120
 _MASK = (1 << 64) - 1
 
@@ -138,7 +137,7 @@ def signature_of_game(
 
 
 class _PythonHashed(Decorator):
-    """The hashed evaluator, asked from Python: so the tree takes the way that it takes with a net."""
+    """The hashed evaluator, called from Python as a net in onnxruntime is."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(HashedEvaluator(seed))

@@ -1,4 +1,4 @@
-"""Show what a net file says about itself, and check on test positions whether its answers make sense."""
+"""Show the metadata of a net file, and check its output on test positions."""
 
 from __future__ import annotations
 

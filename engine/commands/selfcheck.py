@@ -1,4 +1,4 @@
-"""Tell a user in plain words whether net, kernel, clock and memory work on this machine."""
+"""Check net, kernel, clock and memory on this machine, and report in plain words."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engine.rules._board import Board
 
 TURN_MS = 300
-"""Length of the timed moves (derived: short enough to wait for, long beside the reserve for overhead)."""
+"""Length of the timed moves (derived: short enough to wait for, long against the reserve for overhead)."""
 TURNS = 3
-"""Timed moves; the middle one is judged, so that one hiccup of a busy machine is no verdict."""
+"""Timed moves; the middle one counts, so that one pause of a busy machine does not."""
 STEP_S = 0.02
 """Coarsest clock that moves can be timed with (derived: Windows ticks every 15.6 ms where it must)."""
 SPEED_S = 0.5
@@ -44,7 +44,7 @@ class _Fault(Exception):
 
 
 def run(config: EngineConfig, say: Callable[[str], None]) -> int:
-    """Check everything, one line each, and give a verdict; return the exit status, 0 if all is well, else 1.
+    """Check everything, one line each, and print a verdict; return the exit status: 0 all is well, else 1.
 
     Args:
         config: names the net and the memory limit.
@@ -146,7 +146,7 @@ def net(config: EngineConfig) -> str:
 
 
 def speed(config: EngineConfig) -> str:
-    """Measure the net on 15x15, and against its fp32 twin if that lies beside it.
+    """Measure the net on 15x15, and against its fp32 twin if that is next to it.
 
     Raises:
         _Fault: it is too slow for any league.
@@ -235,7 +235,7 @@ def clock() -> str:
 
 
 def timed_move(config: EngineConfig) -> str:
-    """Think a few times with a short limit.
+    """Search a few times with a short limit.
 
     Raises:
         _Fault: the middle one of the moves took longer.

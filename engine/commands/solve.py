@@ -1,7 +1,7 @@
-"""Look for a forced win by fours, then by fours and threes, and show the line, the defences and the nodes.
+"""Search for a forced win by fours, then by fours and threes, and show the line, the defences and the nodes.
 
-The position is given as for `analyse`. Asked for the side that is not to move, the answer speaks of the
-position after a pass, and names every move that may still stop the win.
+The position is given as for `analyse`. For the side that is not to move, the result is that of the position
+after a pass, with every move that may still stop the win.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIDES = ("black", "white")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was asked about `board`, and the solver's last word."""
+    """A query about `board`, and the last result of the solver."""
 
     board: Board
     attacker: int
@@ -38,7 +38,7 @@ class Answer:
     """Whether row 1 is the lowest."""
 
     def name(self, point: int) -> str:
-        """Return what a point is called."""
+        """Return the name of a point."""
         return format_move(point, self.board.width, self.board.height if self.from_bottom else None)
 
 

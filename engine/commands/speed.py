@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 def measure(
     config: EngineConfig, size: tuple[int, int], rule: Rule, repeats: int, seconds: float
 ) -> dict[str, Any]:
-    """Return all figures by name; measurements alternate, so that a slow moment hurts all alike."""
+    """Return all figures by name; measurements alternate, so that a slow moment affects all alike."""
     board = opening(size, rule)
     evaluator = make_evaluator(config, SEED, decorate=False)
     engine = Engine(config.replace(overhead_ms=0))

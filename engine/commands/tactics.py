@@ -47,7 +47,7 @@ class Tactic:
     good: tuple[int, ...]
     """The moves that reach the goal, ascending: all that hold; of winning moves those that are threats."""
     distance: int
-    """Plies of the shortest win that is known until the five stands (exact for VCF), of the mover (goal win),
+    """Plies to the five of the shortest win that is known (exact for VCF), of the mover (goal win),
     or of the opponent after a pass (goal hold)."""
     edge: bool
     """All good moves lie on the two outermost rows or columns."""

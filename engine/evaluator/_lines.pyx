@@ -40,7 +40,7 @@ cdef extern from "lines/net.h" nogil:
     const lines_loops* lines_loops_of(int path)
     void* lines_take(lines_owner* owner, size_t bytes)
     void tengen_lines_release(tengen_lines* net)
-    void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
+    void tengen_lines_evaluate(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
 
 cdef enum:
     MIN_BOARD = 5
@@ -174,7 +174,7 @@ cdef class LineNet:
             from 0 to 127, worth pw_unit each; and head_levels int8 [C, P + V], head_levels_step, head_levels_bias
             [P + V] and head_unit [C], the same for policy_in and value_in side by side. A 16-bit sum holds every
             second pair of inputs: of the weights in one, those of either sign must not add up to more than 258. And
-            pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is judged
+            pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is evaluated
             with it.
         pooled: the block with global pooling, or -1.
         path: one of `paths()`; None: the fastest that suits processor and net. All but "plain" give the
@@ -362,7 +362,7 @@ cdef class LineNet:
         return self.net.bits
 
     cdef void compute(self, const float* planes, int width, int height, float* policy, float* wdl) noexcept nogil:
-        tengen_lines_judge(&self.net, planes, width, height, policy, wdl)
+        tengen_lines_evaluate(&self.net, planes, width, height, policy, wdl)
 
     def evaluate(self, planes, policy_out_array, wdl_out_array):
         """Evaluate a batch. One thread at a time.

@@ -1,4 +1,4 @@
-"""Remembers evaluations by position, so that a position met again costs no inference."""
+"""Cache of evaluations by position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CachedEvaluator(Decorator):
     """
 
     def __init__(self, inner: Evaluator, max_bytes: int) -> None:
-        """Remember up to `max_bytes` of evaluations of `inner`, at least one."""
+        """Cache up to `max_bytes` of evaluations of `inner`, at least one."""
         super().__init__(inner)
         self.max_bytes = max_bytes
         self.hits = 0
@@ -61,7 +61,7 @@ class CachedEvaluator(Decorator):
         return policy, wdl
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Clear the cache."""
         self._new, self._old, self._new_bytes = {}, {}, 0
 
     def __len__(self) -> int:

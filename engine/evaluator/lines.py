@@ -162,7 +162,7 @@ def _whole_codebook(inputs: list[Array]) -> tuple[npt.NDArray[np.int16], np.floa
 def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Array:
     """Return the rows of all pairs of sides, float32 [S * (S + 1) / 2, D].
 
-    A pair in either order has one row: that of `h` and `l`, `l` not above `h`, stands at h * (h + 1) / 2 + l.
+    A pair in either order has one row: that of `h` and `l`, `l` not above `h`, has index h * (h + 1) / 2 + l.
 
     Args:
         sides: vectors of the sides, float32 [S, E].
@@ -171,7 +171,7 @@ def codebook(sides: Array, middle: Array, middle_bias: Array, out: Array) -> Arr
     """
     count = len(sides)
     table = np.empty((count * (count + 1) // 2, out.shape[1]), np.float32)
-    # Room that is used again: fresh memory for each step costs more than the arithmetic.
+    # Reused buffers: fresh memory for each step costs more than the arithmetic.
     pair, between = (np.empty((_TABLE_STEP * count, len(middle)), np.float32) for _ in range(2))
     rows = np.empty((_TABLE_STEP * count, out.shape[1]), np.float32)
     for i in range(0, count, _TABLE_STEP):

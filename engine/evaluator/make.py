@@ -18,11 +18,11 @@ TOWER = "tower"
 """Metadata `kind` of nets that onnxruntime runs; files without a kind are such."""
 
 DEFAULT_NAME = "default.txt"
-"""File in `NETS` with the name of the net that is used when nobody chooses."""
+"""File in `NETS` with the name of the default net."""
 
 
 def net_path(net: str, nets: Path = NETS) -> Path:
-    """Return the file that a net's name, path or "default" stands for.
+    """Return the file that a net's name, path or "default" means.
 
     Raises:
         NetError: there is no such file; the message names it and the way to play without a net.

@@ -75,7 +75,7 @@ class OnnxEvaluator:
             policy, logits = self._run(self._outputs, {"planes": planes})
         except Exception as error:  # of classes that share no base but this
             raise NetError(f"{self.path} cannot be run: {_reason(error)}") from error
-        with np.errstate(all="ignore"):  # what is not finite is found out by whoever uses it
+        with np.errstate(all="ignore"):  # the caller checks that the output is finite
             wdl = np.exp(logits - logits.max(axis=1, keepdims=True))
             wdl /= wdl.sum(axis=1, keepdims=True)
         return policy, wdl
@@ -130,8 +130,8 @@ def runtime_version() -> str:
 def _runtime() -> Any:
     """Import onnxruntime with its reports to its maker switched off.
 
-    Since 1.29 it writes files into the home folder and calls a server unless told not to before it is loaded
-    (https://github.com/microsoft/onnxruntime/pull/27379); on Windows it has a switch for afterwards.
+    Since 1.29 it writes files into the home folder and calls a server unless that is disabled before the
+    import (https://github.com/microsoft/onnxruntime/pull/27379); on Windows it has a switch for afterwards.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
@@ -178,7 +178,7 @@ def _reason(error: Exception) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return what stands in a file as one short line."""
+    """Return the text of a file as one short line."""
     text = ascii(value)
     return text if len(text) <= 100 else text[:100] + "..."
 

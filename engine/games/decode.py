@@ -1,9 +1,9 @@
 """Bytes of files as text, by the encoding that they name, or by the best guess.
 
 Files of this field come from Windows programs of many countries. SGF may name its encoding (CA); it is read
-from the bytes, since in Shift-JIS, GBK and Big5 a byte of a letter can be a bracket or a backslash. Where
-nothing is said and the bytes are not UTF-8, a function that is passed in guesses, so that the engine itself
-needs no library for it.
+from the bytes, since in Shift-JIS, GBK and Big5 a byte of a letter can be a bracket or a backslash. Without
+it, and where the bytes are not UTF-8, a function that the caller passes guesses, so that the engine needs no
+library for it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SURE = 12
 """Bytes of letters in UTF-8 that other encodings do not hit by chance (derived: four Chinese characters; two
 of GBK can be valid UTF-8)."""
 MAX_VOTES = 30
-"""Texts of a file with many that are looked at (derived: 5 ms each)."""
+"""Texts of a file that are read for a guess (derived: 5 ms each)."""
 CA_WITHIN = 8192
-"""Bytes from the start in which CA is looked for (derived: a root with long remarks)."""
+"""Bytes from the start that are searched for CA (derived: a root with long comments)."""
 NO_DETECTOR = (
     "the text is not UTF-8 and does not say its encoding (CA); with the package charset-normalizer Tengen "
     "guesses it: pip install charset-normalizer"
@@ -71,7 +71,7 @@ def decode(data: bytes, detect: Detector | None = None, damage: Damage = lambda 
 
     Args:
         data: of a file.
-        detect: guesses where the bytes neither name their encoding nor are UTF-8; None: nobody does.
+        detect: guesses the encoding where the bytes neither name it nor are UTF-8; None: no guess.
         damage: tells right guesses from wrong ones.
 
     Raises:
@@ -119,7 +119,7 @@ def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[s
 
     Args:
         pieces: the bytes of each text.
-        detect: as in `decode`; it looks at the longest texts, each of which has a say by its length.
+        detect: as in `decode`; it reads the longest texts, each weighted by its length.
 
     Raises:
         PositionError: a text is not UTF-8, and `detect` is None.

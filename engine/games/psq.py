@@ -86,7 +86,7 @@ def to_psq(game: GameRecord) -> str:
     """Return the game in Piskvork's format: 1-based `x,y,ms` a move, then names, then a result code.
 
     Raises:
-        PositionError: somebody passed, which the format cannot say.
+        PositionError: there is a pass, which the format lacks.
     """
     if not game.alternates:
         raise PositionError("a .psq record cannot hold passes or stones set up; save as .sgf")

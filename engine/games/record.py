@@ -12,9 +12,9 @@ from engine.rules.geometry import format_move, point_of
 from engine.rules.rule import rule_name
 
 UNFINISHED = "unfinished"
-"""Reason of a game that nobody has ended."""
+"""Reason of a game that has not ended."""
 PASS = -1
-"""Stands for a point where a side gives its turn away."""
+"""Point of a pass."""
 COLOURS = ("black", "white")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -28,7 +28,7 @@ class GameRecord:
         names: of black and white.
         points: moves in playing order, opening included, black first; `PASS` for none.
         times_ms: one a move; 0 for the opening.
-        winner: 0 black, 1 white, 2 nobody.
+        winner: 0 black, 1 white, 2 neither.
         reason: "five", "draw", "unfinished", or the loser's incident: "time", "illegal", "forbidden",
             "crash", "start", "resigned".
         text: what exactly went wrong, else empty.

@@ -1,4 +1,4 @@
-"""A look back at a game: what each position was worth, and the moves at which the most was lost."""
+"""Review of a game: the expected score of each position, and the moves that lost the most of it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from engine.timing.budget import SearchLimits
 
 MISTAKE, BLUNDER = 0.1, 0.25
 """Falls of the expected score that are marked `?` and `??` (derived: a quarter of a point is half of what
-there is to lose in an even game; a tenth is worth a look)."""
+an even game has to lose; a tenth is noticeable)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedMove:
-    """One move of a game, judged by searches of the position before and after it."""
+    """One move of a game, evaluated by searches of the position before and after it."""
 
     ply: int
     point: int
@@ -34,7 +34,7 @@ class ReviewedMove:
 
     @property
     def fall(self) -> float:
-        """How much the move gave away; never less than 0."""
+        """Expected score that the move lost, at least 0."""
         return max(0.0, self.score_before - self.score_after)
 
     @property
@@ -57,13 +57,13 @@ def review(
     on_move: Callable[[ReviewedMove], None] | None = None,
     stop: threading.Event | None = None,
 ) -> list[ReviewedMove]:
-    """Walk through a game and judge every move that its players chose, not the opening's and no passes.
+    """Evaluate every move that the players of a game chose: not the opening's and no passes.
 
     Args:
         engine: at full strength; its position is replaced.
         limits: of each position.
-        on_move: receives each judgement as it is made.
-        stop: ends the walk; what was judged until then is returned.
+        on_move: receives each move as soon as it is evaluated.
+        stop: ends the review; the moves until then are returned.
     """
     stop = stop or threading.Event()
     engine.new_game(game.width, game.height, Rule(game.rule))
@@ -72,11 +72,11 @@ def review(
     reviewed: list[ReviewedMove] = []
     if game.opening_stones >= len(game.points):
         return reviewed
-    score, best = _judge(engine, limits, stop)
+    score, best = _evaluate(engine, limits, stop)
     for ply in range(game.opening_stones, len(game.points)):
         point = game.points[ply]
         _play(engine, point)
-        next_score, next_best = _judge(engine, limits, stop)
+        next_score, next_best = _evaluate(engine, limits, stop)
         if stop.is_set():
             break
         if point == PASS:
@@ -91,15 +91,15 @@ def review(
 
 
 def worst(moves: Sequence[ReviewedMove], count: int = 3) -> list[ReviewedMove]:
-    """Return the marked moves that gave the most away, the worst first."""
+    """Return the marked moves that lost the most, the worst first."""
     return sorted((m for m in moves if m.mark), key=lambda m: -m.fall)[:count]
 
 
 def line_of(move: ReviewedMove, width: int, height: int | None = None) -> str:
-    """Return a judgement as one line: number, colour, move, black's win rate, fall.
+    """Return a reviewed move as one line: number, colour, move, black's win rate, loss.
 
     Args:
-        move: as judged.
+        move: of a review.
         width, height: see `engine.rules.geometry.format_move`.
     """
     text = (
@@ -118,7 +118,7 @@ def _play(engine: Engine, point: int) -> None:
         engine.play(point)
 
 
-def _judge(engine: Engine, limits: SearchLimits, stop: threading.Event) -> tuple[float, int]:
+def _evaluate(engine: Engine, limits: SearchLimits, stop: threading.Event) -> tuple[float, int]:
     """Return the expected score of the side to move and its best move (-1 where the game is over)."""
     board = engine.board
     if board.winner != EMPTY:

@@ -128,7 +128,7 @@ def _head_text(game: GameRecord) -> str:
 
 
 def _remark(node: Node, ply: int, record: GameRecord) -> str:
-    """Return the comment of a move: its time or that it was given, then the words of whoever wrote them."""
+    """Return the comment of a move: its time or that it was given, then the text of the file."""
     first = _OPENING if ply < record.opening_stones else f"{node.ms:.0f}ms"
     return f"C[{_escaped(first + (chr(10) + node.comment if node.comment else ''))}]"
 
@@ -227,7 +227,7 @@ def _result(record: GameRecord, head: dict[str, str], resigned: int | None) -> N
 
 @dataclass(slots=True)
 class _Seen:
-    """What nodes have said beside moves."""
+    """What nodes say besides moves."""
 
     budget: int = MAX_SET_UP
     """Points that may still be set up."""
@@ -265,7 +265,7 @@ def _play_node(builder: TreeBuilder, node: list[Property], seen: _Seen) -> bool:
     """Play what one node says: stones set up, whose turn it is, moves, comments.
 
     Returns:
-        Whether nobody chose it: stones set up, or a move with the comment of an opening.
+        Whether no player chose it: stones set up, or a move with the comment of an opening.
     """
     given = False
     set_up = [entry for entry in node if entry.name in _SET_UP]

@@ -17,7 +17,7 @@ _SWALLOWED = re.compile(r"(?<![A-Za-z])[A-Z]{1,2}\[", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One value of a property: `name` such as `PB`, what stood in the brackets, the line of the file."""
+    """One value of a property: `name` such as `PB`, the text in the brackets, the line of the file."""
 
     name: str
     value: str
@@ -35,7 +35,7 @@ def find_sgf(text: str) -> int | None:
 
 
 def damage(text: str) -> int:
-    """Return how many values of an SGF text look as if they had swallowed other properties.
+    """Return how many values of an SGF text look as if they contained other properties.
 
     Of the encodings that a file may have, the right one is among those with the fewest: a wrong one takes
     bytes of letters for brackets and backslashes, or the other way round.

@@ -26,7 +26,7 @@ class Node:
     parent: int
     """Number of the node before; -1 for the empty board."""
     point: int
-    """Where the stone lies; -1 for the empty board and for a pass (`engine.games.record.PASS`)."""
+    """Point of the stone; -1 for the empty board and for a pass (`engine.games.record.PASS`)."""
     comment: str = ""
     ms: float = 0.0
     """Time that the move took."""
@@ -89,7 +89,7 @@ class TreeBuilder:
             self.notes.append(text)
 
     def play(self, x: int, y: int, who: str = "", ms: float = 0.0) -> None:
-        """Put a stone of the side to move and go there.
+        """Play a stone of the side to move and make its node the current one.
 
         Raises:
             PositionError: it cannot be played, or the tree is full; the message begins with `who`.
@@ -122,15 +122,15 @@ class TreeBuilder:
             self._fillers.add(self.at)
 
     def turn(self, colour: int, who: str = "") -> None:
-        """Give the move to a colour, by a pass of the other if need be."""
+        """Set the side to move, by a pass of the other if need be."""
         if self.board.to_move != colour:
             self.skip(who, given=False)
 
     def set_up(self, stones: Sequence[tuple[int, int]], who: str = "") -> None:
-        """Put stones that nobody chose, in an order in which they may be played, with passes between.
+        """Put stones that no player chose, in an order in which they may be played, with passes between.
 
         Args:
-            stones: (point, colour); those that lie there already are left out.
+            stones: (point, colour); those that are on the board already are left out.
             who: begins a message.
 
         Raises:
@@ -161,7 +161,7 @@ class TreeBuilder:
             del todo[chosen]
 
     def go_back(self, number: int) -> None:
-        """Take moves back until node `number`, which the way here leads through."""
+        """Undo moves until node `number`, an ancestor of the current one."""
         while self.at != number:
             node = self.nodes[self.at]
             if node.point == PASS:

@@ -17,8 +17,8 @@ from engine.games.review import ReviewedMove, line_of, worst
 from engine.levels import STRONGEST, WEAKEST
 from engine.play.commands import HELP, Command
 from engine.play.game import COLOURS, Game
+from engine.play.players import HUMANS
 from engine.play.screen import columns
-from engine.play.table import HUMANS
 from engine.rules.rule import Rule
 from engine.search.result import MoveStats
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.play.session import Session
 
 SHOWN_MOVES = 8
-"""Moves of an analysis (derived: what fits beside a 15x15 board with its line)."""
+"""Moves of an analysis (derived: what fits next to a 15x15 board with its line)."""
 LINE_MOVES = 6
 """Moves of a line (derived: as above)."""
 LONGEST_S = 3600.0
@@ -35,11 +35,11 @@ REVIEW_SHARE = 0.25
 """Time for each position of `analyse all`, of the time for a move (derived: a game has some fifty)."""
 
 DRAW_S = 1.0
-"""Longest thought about an offered draw."""
+"""Longest search for an offered draw, seconds."""
 WORSE = 0.4
 """Expected score below which the engine takes any draw (as board/static/offers.js)."""
 DRAWN, EVEN = 0.4, 0.55
-"""Chance of a draw, and expected score at most, where it agrees to one."""
+"""Smallest probability of a draw, and largest expected score, with which the engine agrees to one."""
 
 _NUMBERS = re.compile(r"[\s,]+")
 
@@ -54,14 +54,14 @@ def nothing(session: Session, command: Command) -> None:
 
 
 def show_help(session: Session, command: Command) -> None:
-    """List the commands beside the board."""
+    """List the commands next to the board."""
     session.panel = [f"{usage:<12} {what}" for usage, what in HELP]
 
 
 def hint(session: Session, command: Command) -> None:
     """Mark the move that the engine would play at full strength."""
     _must_go_on(session)
-    thought = session.thinker.analyse(session.game, session.table.time_s, 1)
+    thought = session.thinker.analyse(session.game, session.players.time_s, 1)
     session.screen.clear_progress()
     move = thought.value.candidates[0]
     session.hint = move.point
@@ -72,7 +72,7 @@ def hint(session: Session, command: Command) -> None:
 def analyse(session: Session, command: Command) -> None:
     """Show the best moves with visits, win rate and line."""
     _must_go_on(session)
-    time_s = parse_seconds(command.argument) if command.argument else session.table.time_s
+    time_s = parse_seconds(command.argument) if command.argument else session.players.time_s
     thought = session.thinker.analyse(session.game, time_s, SHOWN_MOVES)
     session.screen.clear_progress()
     result, name = thought.value, session.game.name
@@ -92,13 +92,13 @@ def analyse(session: Session, command: Command) -> None:
 
 
 def review_game(session: Session, command: Command) -> None:
-    """Walk through the game so far and show where the most was given away."""
+    """Review the game so far and show the moves that lost the most."""
     game = session.game
     if len(game.points) <= game.opening_stones:
         raise PositionError("no moves to look back at yet")
     judged: list[ReviewedMove] = []
     session.judged = judged
-    time_s = max(SHORTEST_S, REVIEW_SHARE * session.table.time_s)
+    time_s = max(SHORTEST_S, REVIEW_SHARE * session.players.time_s)
     try:
         thought = session.thinker.review(game, time_s, judged.append)
     finally:
@@ -118,7 +118,7 @@ def review_game(session: Session, command: Command) -> None:
 
 def undo(session: Session, command: Command) -> None:
     """Take back to before the person's last move; without a person, one move."""
-    game, humans = session.game, session.table.humans
+    game, humans = session.game, session.players.humans
     session.draw_offered = None
     if game.ended is not None:
         game.undo()
@@ -138,17 +138,17 @@ def undo(session: Session, command: Command) -> None:
 def set_level(session: Session, command: Command) -> None:
     """Set the engine's level, for both colours or for each."""
     if not command.argument:
-        session.say(f"levels: black {session.table.levels[0]}, white {session.table.levels[1]}")
+        session.say(f"levels: black {session.players.levels[0]}, white {session.players.levels[1]}")
         return
-    session.table.levels = parse_levels(command.argument)
-    session.say(f"levels: black {session.table.levels[0]}, white {session.table.levels[1]}")
+    session.players.levels = parse_levels(command.argument)
+    session.say(f"levels: black {session.players.levels[0]}, white {session.players.levels[1]}")
 
 
 def set_time(session: Session, command: Command) -> None:
     """Set the time of a move."""
     if command.argument:
-        session.table.time_s = parse_seconds(command.argument)
-    session.say(f"{session.table.time_s:g} seconds a move at most")
+        session.players.time_s = parse_seconds(command.argument)
+    session.say(f"{session.players.time_s:g} seconds a move at most")
 
 
 def set_colour(session: Session, command: Command) -> None:
@@ -157,7 +157,7 @@ def set_colour(session: Session, command: Command) -> None:
         raise PositionError("colours are chosen by the opening; type `black` or `white` when asked")
     if command.argument.lower() not in HUMANS:
         raise PositionError("colour needs black, white, both or none")
-    session.table.humans = HUMANS[command.argument.lower()]
+    session.players.humans = HUMANS[command.argument.lower()]
     session.paused = False
 
 
@@ -169,7 +169,7 @@ def take(session: Session, command: Command) -> None:
 
 
 def go_on(session: Session, command: Command) -> None:
-    """Let the engine move on."""
+    """Continue the game after a pause."""
     if session.game.over:
         raise PositionError("the game is over; `new` starts another")
     session.paused = False
@@ -193,7 +193,7 @@ def save(session: Session, command: Command) -> None:
 
 
 def load(session: Session, command: Command) -> None:
-    """Go on with a saved game; the present one is kept if that cannot be read."""
+    """Continue a saved game; the present one is kept if that cannot be read."""
     game = _loaded(session, command)
     session.start(game)
     session.paused = session.engine_is_due
@@ -220,7 +220,7 @@ def _loaded(session: Session, command: Command) -> Game:
 def new(session: Session, command: Command) -> None:
     """Start a new game, of the same size and rule where none is given.
 
-    `size` and `rule` without anything tell what is being played.
+    `size` and `rule` alone show the size and rule of this game.
     """
     board = session.game.board
     if command.name != "new" and not command.argument:
@@ -263,8 +263,8 @@ def set_rows(session: Session, command: Command) -> None:
 
 
 def resign(session: Session, command: Command) -> None:
-    """Give the game up for the person, for the side to move where two play."""
-    humans = session.table.humans
+    """Resign for the person, or for the side to move where two persons play."""
+    humans = session.players.humans
     if not humans:
         raise PositionError("you only watch; `colour black` or `colour white` takes a side")
     if session.opening is not None:
@@ -274,27 +274,27 @@ def resign(session: Session, command: Command) -> None:
 
 
 def offer_draw(session: Session, command: Command) -> None:
-    """Offer a draw to the engine, or to the person beside; who is offered one agrees by offering it too."""
-    game, table = session.game, session.table
-    if not table.humans:
+    """Offer a draw to the engine, or to the other person, who agrees by the same command."""
+    game, players = session.game, session.players
+    if not players.humans:
         raise PositionError("you only watch; `colour black` or `colour white` takes a side")
     if session.opening is not None or not game.points:
         raise PositionError("nothing to draw yet; `new` starts again")
     if game.over:
         raise PositionError("the game is over; `new` starts another")
-    if len(table.humans) == 2:
+    if len(players.humans) == 2:
         if session.draw_offered == len(game.points):
             game.agree_to_draw()
             return
         session.draw_offered = len(game.points)
         session.say(f"{COLOURS[game.board.to_move]} offers a draw: `draw` agrees, a move declines")
         return
-    if table.opponent is not None:
-        raise PositionError(f"{table.opponent.name} cannot be asked for a draw")
+    if players.opponent is not None:
+        raise PositionError(f"{players.opponent.name} cannot be asked for a draw")
     own = game.board.to_move
-    if own not in table.humans:
+    if own not in players.humans:
         raise PositionError("offer a draw when it is your turn")
-    thought = session.thinker.analyse(game, min(DRAW_S, table.time_s), 1)
+    thought = session.thinker.analyse(game, min(DRAW_S, players.time_s), 1)
     session.screen.clear_progress()
     win, draw, _ = thought.value.wdl
     if takes_draw(1 - win - draw / 2, draw):
@@ -308,7 +308,7 @@ def takes_draw(score: float, draw: float) -> bool:
 
     Args:
         score: its expected score, 0..1.
-        draw: chance of a draw.
+        draw: probability of a draw, 0..1.
     """
     return score < WORSE or (draw >= DRAWN and score <= EVEN)
 
@@ -324,7 +324,7 @@ def leave(session: Session, command: Command) -> None:
 
 
 def check(session: Session, command: Command) -> None:
-    """Refuse a command that ends the game and could not be carried out.
+    """Refuse a command that ends the game and could not be executed.
 
     Raises:
         PositionError: as the command itself would.
@@ -346,7 +346,7 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
 
 
 def act(session: Session, command: Command) -> None:
-    """Carry out a command of the person."""
+    """Execute a command of the person."""
     ACTIONS[command.name](session, command)
 
 

@@ -1,7 +1,7 @@
-"""The move after which nobody is ahead.
+"""The move that leaves the game as even as possible.
 
-A search spends its visits on good moves and knows little of the others. So every move is looked at here:
-all for a moment, then those nearest to even for longer.
+A search visits good moves most and says little about the others. So every move is searched here: all of them
+shortly, then those nearest to even for longer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from engine.rules._board import EMPTY
 from engine.timing.budget import SearchLimits
 
 GLANCE_NODES = 16
-"""Simulations of the first look at each position (derived: 225 of them take a fraction of a second)."""
+"""Simulations of the first search of each position (derived: 225 of them take a fraction of a second)."""
 GLANCES = 0.6
-"""Share of the time that first looks may take."""
+"""Largest share of the time for first searches."""
 SHORTLIST = 5
 """Positions nearest to even that are searched longer."""
 
@@ -27,9 +27,9 @@ def balanced_move(
     """Return the move that leaves black's expected score, [0, 1], nearest to even, and that score.
 
     Args:
-        engine: its position is another one afterwards.
+        engine: its position is replaced.
         game: with at least one move that may be played.
-        limit_s: time to take; the first move is looked at in any case.
+        limit_s: time limit, seconds; the first move is searched in any case.
         stop: ends the search at once.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Play a game at the terminal, against the engine, against somebody beside you, or watch the engine.
+"""Play a game at the terminal, against the engine, against another person, or watch the engine.
 
 Moves are typed as h8 (letter: column, number: row from the top) or 7,7 (column and row from 0); `help` lists
 the other commands.
@@ -17,7 +17,7 @@ from engine.errors import EngineError, PositionError
 from engine.levels import LEVEL_FIELDS, STRONGEST, WEAKEST
 
 if TYPE_CHECKING:
-    from engine.play.table import Opponent
+    from engine.play.players import Opponent
 
 MISSING = (
     "error: the game at the terminal needs the package rich; get it with `make play`, or `pip install rich`"
@@ -76,11 +76,11 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     from engine.games.files import load_tree
     from engine.play.actions import act, check, parse_levels, parse_seconds
     from engine.play.game import Game
+    from engine.play.players import HUMANS, Players
     from engine.play.screen import Screen
     from engine.play.session import Session
-    from engine.play.table import HUMANS, Table
     from engine.play.terminal import Lines
-    from engine.play.thinking import Thinker
+    from engine.play.thinker import Thinker
 
     config = config_from(args)
     if config.level is not None or any(
@@ -91,14 +91,14 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
         raise PositionError("--opponent is for `python -m arena.play`, which takes the same options")
     if args.opponent is not None and args.swap2:
         raise PositionError("--opponent and --swap2 do not go together: few brains know that opening")
-    table = Table(
+    players = Players(
         HUMANS[args.colour],
         parse_levels(args.level),
         parse_seconds(args.time),
         min(60.0, max(0.0, args.delay)),
     )
     if args.opponent is not None and make_opponent is not None:
-        table.opponent = make_opponent(args.opponent)
+        players.opponent = make_opponent(args.opponent)
     if args.load is not None and args.swap2:
         raise PositionError("--load and --swap2 do not go together")
     width, height = args.size
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     thinker = Thinker(config, log=messages.append, tick=tick)
     from_bottom = args.rows_from == "bottom"
     session = Session(
-        game, table, thinker, screen, act, check=check, swap2=args.swap2, from_bottom=from_bottom
+        game, players, thinker, screen, act, check=check, swap2=args.swap2, from_bottom=from_bottom
     )
     if args.load is not None:
         session.tell(f"{len(game.stones)} stones, {game.rule_name}")
@@ -127,8 +127,8 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
         return session.run(Lines(sys.stdin, session.redraw))
     finally:
         thinker.close()
-        if table.opponent is not None:
-            table.opponent.close()
+        if players.opponent is not None:
+            players.opponent.close()
         for message in messages:
             print(message, file=sys.stderr)
 

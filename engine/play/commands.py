@@ -1,4 +1,4 @@
-"""What a person types, as values: text -> Command. Pure."""
+"""Parser of what a person types: text -> Command. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HELP = (
     ("quit", "or Ctrl-D"),
     ("Ctrl-C", "the engine moves now"),
 )
-"""Every command with a few words, as narrow as the panel beside a 20x20 board on 80 columns."""
+"""Every command with a few words, as narrow as the panel next to a 20x20 board on 80 columns."""
 
 _NAMES = {
     "?": "help", "help": "help", "hint": "hint", "undo": "undo", "u": "undo", "a": "analyse",
@@ -53,7 +53,7 @@ FILES = frozenset({"save", "save!", "load"})
 """Commands with the name of a file, which is kept as it was typed."""
 _APART = re.compile(r"(?:[a-z]\s+[0-9]{1,2}\s*)+", re.ASCII)
 """Moves with a blank inside, as `h 9`."""
-_SHOWN = 24  # characters of nonsense that a message repeats
+_SHOWN = 24  # characters of bad input that a message repeats
 
 
 @dataclass(frozen=True, slots=True)

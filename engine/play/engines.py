@@ -1,4 +1,4 @@
-"""Engines for people: one a level, all with the same net."""
+"""Engines for games with people: one a level, all with the same net."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from engine.play.game import Game
 
 
 class Engines:
-    """Makes engines as they are asked for."""
+    """Creates the engine of a level on first use."""
 
     def __init__(self, config: EngineConfig, *, log: Callable[[str], None]) -> None:
         """Load the net.
 
         Args:
-            config: settings of every engine; `level` and what it governs must be free.
-            log: receives messages about what went wrong but was survived.
+            config: settings of every engine; `level` and what it sets must have their defaults.
+            log: receives messages about errors that the engine handled.
 
         Raises:
             NetError: the net cannot be loaded.
@@ -45,12 +45,12 @@ class Engines:
         return engine
 
     def keep(self, levels: Collection[int]) -> None:
-        """Give back the memory of all engines but those of these levels and the strongest."""
+        """Close all engines but those of these levels and the strongest."""
         for level in [n for n in self._engines if n not in levels and n != STRONGEST]:
             self._engines.pop(level).close()
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Close all engines."""
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()

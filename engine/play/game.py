@@ -1,4 +1,4 @@
-"""One game as a person plays it: every move is checked, and what is refused is refused with its reason."""
+"""One game as a person plays it: every move is checked and refused with a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Game:
 
     @classmethod
     def from_record(cls, record: GameRecord) -> Game:
-        """Return the game that a record tells.
+        """Return the game of a record.
 
         Raises:
             PositionError: a move of it cannot be played.
@@ -105,14 +105,14 @@ class Game:
 
     @property
     def over(self) -> bool:
-        """Whether nobody moves any more."""
+        """Whether the game has ended."""
         if self.ended is not None:
             return True
         return self.board.winner != EMPTY or self.board.n_empty == 0 or not self.board.legal_points()
 
     @property
     def winner(self) -> int:
-        """0 black, 1 white, 2 nobody (yet)."""
+        """0 black, 1 white, 2 neither (yet)."""
         if self.ended is not None:
             return self.ended[0]
         if self.board.winner == EMPTY and self.board.n_empty and self.over:
@@ -121,7 +121,7 @@ class Game:
 
     @property
     def result(self) -> str:
-        """The result as a sentence, empty while the game goes on."""
+        """The result as a sentence, empty while the game is not over."""
         if not self.over:
             return ""
         if self.ended is not None:
@@ -163,7 +163,7 @@ class Game:
         self.times_ms.append(ms)
 
     def name(self, point: int) -> str:
-        """Return what a person calls a point."""
+        """Return the name of a point, such as `h8`."""
         return move_name(point, self.board.width, self.board.height if self.from_bottom else None)
 
     def names(self, points: Iterable[int]) -> str:
@@ -171,7 +171,7 @@ class Game:
         return " ".join(self.name(point) for point in points)
 
     def resign(self, colour: int) -> None:
-        """Give up for a colour.
+        """Resign for a colour.
 
         Raises:
             PositionError: the game is over already.

@@ -1,4 +1,4 @@
-"""What a person sees: the board with its coordinates, a panel beside it, one line of status. Uses rich.
+"""The screen: the board with its coordinates, a panel next to it, one line of status. Uses rich.
 
 On a terminal the screen is drawn anew; elsewhere (a pipe, a file) plain text follows plain text. A 20x20
 board takes 23 lines with status and prompt, and 80 columns with the panel.
@@ -62,7 +62,7 @@ class Screen:
         self._dot, self._cross = (".", "x") if ascii_only else ("·", "×")
 
     def draw(self, view: View) -> None:
-        """Show a view in place of what was there; elsewhere than on a terminal, what is new of it."""
+        """Replace the screen by a view; without a terminal, print what is new in it."""
         self._progress = False
         if not self.redraws:
             self._append(view)
@@ -111,7 +111,7 @@ class Screen:
             self._print(Text(line))
 
     def progress(self, text: str) -> None:
-        """Show what is going on in the line of the prompt; nothing where the screen is not redrawn."""
+        """Show progress in the line of the prompt; nothing where the screen is not redrawn."""
         if self.redraws:
             self.clear_progress()
             self._print(Text(text[: self.console.width - 1]), end="")
@@ -119,7 +119,7 @@ class Screen:
             self._progress = True
 
     def clear_progress(self) -> None:
-        """Take back what `progress` showed."""
+        """Clear what `progress` showed."""
         if self._progress:
             self.console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
             self._progress = False

@@ -1,4 +1,4 @@
-"""A session at the terminal: whose turn it is, what happens then, until the person leaves."""
+"""A session at the terminal: the loop of turns and commands."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from engine.games.record import PASS
 from engine.games.review import ReviewedMove
 from engine.play.commands import THROWS_AWAY, Command, parse_command
 from engine.play.game import COLOURS, Game
+from engine.play.players import Players
 from engine.play.screen import Screen, View
 from engine.play.swap2 import OFFERED, Swap2
-from engine.play.table import Table
 from engine.play.terminal import Lines
-from engine.play.thinking import Thinker
+from engine.play.thinker import Thinker
 
 THROW_HINT = "the game is not finished and not saved: `yes` drops it, anything else goes on"
 NOTE_WIDTH = 32
-"""Columns of a note (derived: the panel beside a 20x20 board on 80 columns)."""
+"""Columns of a note (derived: the panel next to a 20x20 board on 80 columns)."""
 COMMENT_LINES = 6
 LEAVE_HINT = "leave? Ctrl-C again or `quit`; Enter goes on"
 
 
 class Session:
-    """The loop around one person's games."""
+    """The loop of one person's games."""
 
     def __init__(
         self,
         game: Game,
-        table: Table,
+        players: Players,
         thinker: Thinker,
         screen: Screen,
         act: Callable[[Session, Command], None],
@@ -40,15 +40,15 @@ class Session:
         from_bottom: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin with a game.
+        """Start with a game.
 
         Args:
-            act: carries out what the person typed, as `engine.play.actions.act`.
+            act: executes what the person typed, as `engine.play.actions.act`.
             check: refuses what `act` could not do, before the person is asked whether it may cost the game.
             swap2: whether that opening comes first.
             from_bottom: whether the person calls the lowest row 1.
         """
-        self.game, self.table, self.thinker, self.screen = game, table, thinker, screen
+        self.game, self.players, self.thinker, self.screen = game, players, thinker, screen
         self.game.from_bottom = from_bottom
         self._act, self._check = act, check
         self.opening = Swap2() if swap2 else None
@@ -60,15 +60,15 @@ class Session:
         self.page: Sequence[str] = ()
         """Lines that take the place of the board until the next command."""
         self.judged: Sequence[ReviewedMove] | None = None
-        """What a running look back has judged so far."""
+        """Moves that a running review has evaluated so far."""
         self.spent_ms = 0.0
-        """How long the person took for the last line."""
+        """Time that the person took for the last line."""
         self.draw_offered: int | None = None
-        """After how many moves one of two persons offered a draw."""
+        """Moves after which one of two persons offered a draw."""
         self._sleep = sleep
         self._asked_to_leave = False
         self.saved: Sequence[int] = list(game.points)
-        """The moves that are safe in a file, or were loaded from one."""
+        """The moves that are saved in a file, or were loaded from one."""
         self._doubted: Command | None = None
 
     # --- the loop -------------------------------------------------------------------------------------------
@@ -97,13 +97,13 @@ class Session:
 
     @property
     def to_move(self) -> int:
-        """Seat that is asked next."""
+        """Colour, or player of an opening, that is to act."""
         return self.opening.chooser if self.opening is not None else self.game.board.to_move
 
     @property
     def engine_is_due(self) -> bool:
         """Whether the engine has to act now."""
-        return not (self.game.over or self.paused or self.to_move in self.table.humans)
+        return not (self.game.over or self.paused or self.to_move in self.players.humans)
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """Set the message of the next drawing."""
@@ -113,14 +113,14 @@ class Session:
     def names(self) -> tuple[str, str]:
         """Names of black and white for records: a person goes by the name that the file has."""
         black, white = (
-            self.game.players[colour] if colour in self.table.humans and self.game.players[colour]
-            else self.table.name(colour)
+            self.game.players[colour] if colour in self.players.humans and self.game.players[colour]
+            else self.players.name(colour)
             for colour in (0, 1)
         )  # fmt: skip
         return black, white
 
     def tell(self, text: str) -> None:
-        """Set the message after a game was opened, with what its reader guessed or cannot show."""
+        """Set the message after a game was opened, with the notes of its reader."""
         tree = self.game.tree
         notes = [] if tree is None else list(tree.record.notes)
         if self.game.ended is not None:
@@ -135,7 +135,7 @@ class Session:
             self.say("; ".join([text, *notes]))
 
     def redraw(self) -> None:
-        """Draw the screen as things are."""
+        """Draw the screen."""
         if self.page:
             self.screen.text(self.page)
             return
@@ -144,7 +144,7 @@ class Session:
         self.screen.draw(View(self.game, status, panel, self.hint, self.bad, bool(self.panel)))
 
     def tick(self, elapsed_s: float) -> None:
-        """Show that something is being thought about."""
+        """Show the time of a running search."""
         if self.judged is not None:
             total = len(self.game.points) - self.game.opening_stones
             self.screen.progress(f"looking back: {len(self.judged)} of {total} moves; Ctrl-C ends it")
@@ -152,18 +152,18 @@ class Session:
             self.screen.progress(f"thinking {elapsed_s:.1f} s; Ctrl-C ends it")
 
     def default_panel(self) -> list[str]:
-        """Return who plays, at what, and the last moves."""
-        board, table = self.game.board, self.table
+        """Return the players, size and rule, and the last moves."""
+        board, players = self.game.board, self.players
         lines = [f"Tengen  {board.width}x{board.height} {self.game.rule_name}", ""]
         for colour in (0, 1):
-            player = "you" if colour in table.humans else table.player(colour)
-            if colour in table.humans and self.game.players[colour]:
+            player = "you" if colour in players.humans else players.player(colour)
+            if colour in players.humans and self.game.players[colour]:
                 player = f"{player} ({self.game.players[colour]})"
             mark = ">" if colour == board.to_move and not self.game.over else " "
             stone = "" if self.screen.coloured else f" ({'XO'[colour]})"
             lines.append(f"{mark} {COLOURS[colour]}{stone}: {player}")
-        if len(table.humans) < 2:
-            lines.append(f"  {table.time_s:g} s a move at most")
+        if len(players.humans) < 2:
+            lines.append(f"  {players.time_s:g} s a move at most")
         lines.append("")
         points, times = self.game.points, self.game.times_ms
         for ply in range(max(0, len(points) - 6), len(points)):
@@ -181,11 +181,11 @@ class Session:
             return f"swap2: {self.opening.question}"
         side = COLOURS[game.board.to_move]
         if self.engine_is_due:
-            player = self.table.player(game.board.to_move)
-            now = "move now" if self.table.opponent_of(game.board.to_move) is None else "end it"
+            player = self.players.player(game.board.to_move)
+            now = "move now" if self.players.opponent_of(game.board.to_move) is None else "end it"
             return f"{side} ({player}) thinks; Ctrl-C: {now}"
-        if game.board.to_move not in self.table.humans:
-            return f"Paused, {side} ({self.table.player(game.board.to_move)}) to move; `go` plays on."
+        if game.board.to_move not in self.players.humans:
+            return f"Paused, {side} ({self.players.player(game.board.to_move)}) to move; `go` plays on."
         return f"Your move, {side}."
 
     # --- turns ----------------------------------------------------------------------------------------------
@@ -220,11 +220,11 @@ class Session:
         self._act(self, command)
 
     def _would_lose(self, command: Command) -> bool:
-        """Return whether a command drops moves of the person that nobody could bring back."""
+        """Return whether a command drops moves of the person that are not saved."""
         game = self.game
         if command.name in ("size", "rule", "load") and not command.argument:
             return False
-        own = [ply for ply in range(game.opening_stones, len(game.points)) if ply % 2 in self.table.humans]
+        own = [ply for ply in range(game.opening_stones, len(game.points)) if ply % 2 in self.players.humans]
         return bool(own) and not game.over and list(self.saved) != game.points
 
     def _engine_turn(self) -> None:
@@ -232,7 +232,7 @@ class Session:
         if self.opening is not None:
             self._engine_opens(self.opening)
             return
-        game, watching = self.game, not self.table.humans
+        game, watching = self.game, not self.players.humans
         colour = game.board.to_move
         point, elapsed_s, interrupted = self._point_of(colour)
         self.screen.clear_progress()
@@ -240,7 +240,7 @@ class Session:
         self.panel, self.hint = (), None
         where = game.name(point)
         if not game.over and not watching:
-            opponent = self.table.opponent_of(colour)
+            opponent = self.players.opponent_of(colour)
             remark = f" ({opponent.remark})" if opponent is not None and opponent.remark else ""
             self.say(f"{COLOURS[colour]} plays {where}{remark}. Your move, {COLOURS[game.board.to_move]}.")
         if watching:
@@ -249,22 +249,22 @@ class Session:
                 self.say(f"Paused after {COLOURS[colour]} {where}; `go` plays on.")
             elif not game.over and self.screen.redraws:
                 self.redraw()
-                self._sleep(self.table.delay_s)
+                self._sleep(self.players.delay_s)
 
     def _point_of(self, colour: int) -> tuple[int, float, bool]:
-        """Return the move of the engine or of who plays for it, its seconds, and whether it was cut short."""
-        game, table = self.game, self.table
-        opponent = table.opponent_of(colour)
+        """Return the move of the engine or the other program, its seconds, and whether Ctrl-C ended it."""
+        game, players = self.game, self.players
+        opponent = players.opponent_of(colour)
         if opponent is None:
-            thought = self.thinker.move(game, table.levels[colour], table.time_s)
+            thought = self.thinker.move(game, players.levels[colour], players.time_s)
             return thought.value.point, thought.elapsed_s, thought.interrupted
-        moved = self.thinker.watched(lambda stop: opponent.move(game, table.time_s, stop))
+        moved = self.thinker.watched(lambda stop: opponent.move(game, players.time_s, stop))
         return moved.value, moved.elapsed_s, moved.interrupted
 
     def _engine_opens(self, opening: Swap2) -> None:
-        """Answer swap2's question for the engine."""
-        game, seat = self.game, opening.chooser
-        thought = self.thinker.swap2(game, self.table.levels[seat], self.table.time_s)
+        """Answer the query of swap2 for the engine."""
+        game, side = self.game, opening.chooser
+        thought = self.thinker.swap2(game, self.players.levels[side], self.players.time_s)
         self.screen.clear_progress()
         answer = thought.value
         if opening.may_choose:
@@ -295,10 +295,10 @@ class Session:
         self.opening.stones = len(trial.points)
 
     def take_colour(self, colour: int) -> None:
-        """Settle the swap2 opening: the player who was asked takes a colour."""
+        """End the swap2 opening: the player that chooses takes a colour."""
         assert self.opening is not None
         if colour != self.opening.chooser:
-            self.table.exchange()
+            self.players.exchange()
         self.opening = None
 
     def play_points(self, points: Sequence[int]) -> None:
@@ -319,17 +319,17 @@ class Session:
             raise PositionError("one move at a time")
         self.game.play(points[0], self.spent_ms)
         if opening is not None:
-            self.take_colour(1)  # whoever moves for white has taken white
+            self.take_colour(1)  # the player that moves for white has taken white
         self.paused = False
 
     def start(self, game: Game, *, swap2: bool = False) -> None:
-        """Begin another game at the same table.
+        """Start another game of the same players.
 
         Raises:
-            PositionError: a swap2 opening against somebody who may not know it.
+            PositionError: a swap2 opening against another program, which may not support it.
         """
-        if swap2 and self.table.opponent is not None:
-            raise PositionError(f"swap2 is for games against Tengen, not {self.table.opponent.name}")
+        if swap2 and self.players.opponent is not None:
+            raise PositionError(f"swap2 is for games against Tengen, not {self.players.opponent.name}")
         game.from_bottom = self.game.from_bottom
         self.game, self.opening, self.paused = game, Swap2() if swap2 else None, False
         self.draw_offered = None

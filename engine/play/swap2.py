@@ -1,8 +1,8 @@
-"""The swap2 opening at the table. Pure: who is asked what, and what an answer leads to.
+"""The swap2 opening of a game at the terminal: its stages and choices. Pure.
 
 The first player puts three stones (black, white, black). The second then takes white, or takes black, or puts
-two more stones (white, black), and the first takes a colour. Until colours are taken the first player stands
-for black and the second for white.
+two more stones (white, black), and the first takes a colour. Until colours are taken the first player
+counts as black and the second as white.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ OFFERED, FINAL = 3, 5
 
 @dataclass(slots=True)
 class Swap2:
-    """An opening that is not settled yet; `stones` are those on the board."""
+    """An opening whose colours are not taken yet; `stones` are those on the board."""
 
     stones: int = 0
 
     @property
     def chooser(self) -> int:
-        """Seat that is asked: 0 for the player who stands for black, 1 for the other."""
+        """Player that chooses: 0 for the one that counts as black, 1 for the other."""
         return 1 if OFFERED <= self.stones < FINAL else 0
 
     @property
@@ -35,7 +35,7 @@ class Swap2:
 
     @property
     def question(self) -> str:
-        """What the chooser is asked."""
+        """Prompt of the player that chooses."""
         if self.stones < OFFERED:
             left = OFFERED - self.stones
             return f"put {left} more stone{'s' * (left > 1)} (black, white, black)"

@@ -17,10 +17,10 @@ from engine.config import EngineConfig
 from engine.play.actions import act
 from engine.play.commands import parse_command
 from engine.play.game import Game
+from engine.play.players import Players
 from engine.play.screen import Screen
 from engine.play.session import Session
-from engine.play.table import Table
-from engine.play.thinking import Thinker
+from engine.play.thinker import Thinker
 from tests.helpers.paths import HELPERS
 
 BRAIN = f"{shlex.quote(sys.executable)} {shlex.quote(str(HELPERS / 'dumb_brain.py'))}"
@@ -108,7 +108,7 @@ def session(brain: BrainOpponent):
     thinker = Thinker(EngineConfig(net="uniform", seed=1), log=lambda text: None, tick=lambda s: None)
     player = TerminalOpponent(" ".join(map(shlex.quote, brain.command)))
     screen = Screen(Console(file=StringIO(), width=100, height=40))
-    made = Session(Game(9, 9), Table(opponent=player, time_s=20.0), thinker, screen, act)
+    made = Session(Game(9, 9), Players(opponent=player, time_s=20.0), thinker, screen, act)
     yield made
     player.close()
     thinker.close()
@@ -132,7 +132,7 @@ def test_a_game_at_the_terminal(session: Session) -> None:
     type_in(session, "undo")
     type_in(session, "i9")
     assert session.game.points == [80, 0]
-    assert session.table.name(1) == "dumb_brain" and session.table.name(0) == "human"
+    assert session.players.name(1) == "dumb_brain" and session.players.name(0) == "human"
 
 
 @pytest.mark.parametrize("brain", ["crash"], indirect=True)

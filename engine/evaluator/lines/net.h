@@ -5,7 +5,7 @@ Blocks work in place, row by row: the depthwise part of row r + 1 is taken befor
 
 With a margin only a window is computed: in each row the cells from the first to the last stone of the rows that are
 no farther than the margin, and so many more on each side. What the cells beyond it hold is taken from an empty board
-of that size under that rule, judged once (`lines_empty`) with what pooling adds in most positions, and moved with the
+of that size under that rule, evaluated once (`lines_empty`) with what pooling adds in most positions, and moved with the
 position: by the difference between what a cell without stones or edges around it (`cell`) holds here and there. They
 make the border, take part in the pooling and get their logits so. Without a margin, with obstacles or few stones, or
 where it would save little, the window is the whole board and the border zero.
@@ -422,7 +422,7 @@ static void lines_value(tengen_lines* net, float* wdl)
 
 /* --- all together -------------------------------------------------------------------------------------------- */
 
-/* Judge the window; `planes` have been scanned. */
+/* Evaluate the window; `planes` have been scanned. */
 static void lines_run(tengen_lines* net, const float* global, float* policy)
 {
     int block;
@@ -457,14 +457,14 @@ static lines_far* lines_new_far(tengen_lines* net, const float* global, int widt
     return far;
 }
 
-/* Return the empty board for a position, which is scanned and judged if it is not known, or NULL: no memory. */
-static const lines_far* lines_empty(tengen_lines* net, const float* global, int width, int height, int* judged)
+/* Return the empty board for a position, which is scanned and evaluated if it is not known, or NULL: no memory. */
+static const lines_far* lines_empty(tengen_lines* net, const float* global, int width, int height, int* evaluated)
 {
     const int points = width * height;
     float* blank = net->scratch.blank;
     lines_far* far;
     int i, k;
-    *judged = 0;
+    *evaluated = 0;
     for (i = 0; i < LINES_FARS; i++) {
         far = net->fars + i;
         if (far->width == width && far->height == height && memcmp(far->global, global, sizeof far->global) == 0)
@@ -485,16 +485,16 @@ static const lines_far* lines_empty(tengen_lines* net, const float* global, int 
     net->record = far;
     lines_run(net, global, far->policy);
     net->record = NULL;
-    *judged = 1;
+    *evaluated = 1;
     return far;
 }
 
-/* Judge one position: planes [23, height, width] to logits [height * width] and win, draw, loss. */
-static void tengen_lines_judge(tengen_lines* net, const float* planes, int width, int height, float* policy,
+/* Evaluate one position: planes [23, height, width] to logits [height * width] and win, draw, loss. */
+static void tengen_lines_evaluate(tengen_lines* net, const float* planes, int width, int height, float* policy,
                                float* wdl)
 {
     float global[LINES_GLOBALS];
-    int k, judged;
+    int k, evaluated;
     for (k = 0; k < LINES_GLOBALS; k++)
         global[k] = planes[(LINES_LOCAL + k) * width * height];
     net->far = NULL;
@@ -503,8 +503,8 @@ static void tengen_lines_judge(tengen_lines* net, const float* planes, int width
         if (!lines_around(net))
             lines_whole(net);
     } else if (net->margin > 0 && lines_around(net)) {
-        const lines_far* far = lines_empty(net, global, width, height, &judged);
-        if (judged) {
+        const lines_far* far = lines_empty(net, global, width, height, &evaluated);
+        if (evaluated) {
             lines_scan(net, planes, width, height);
             lines_around(net);
         }

@@ -11,11 +11,11 @@ from engine import EngineConfig, Rule
 from engine.games.files import load_game, load_tree
 from engine.play.actions import act, check, takes_draw
 from engine.play.game import Game
+from engine.play.players import HUMANS, Players
 from engine.play.session import Session
 from engine.play.swap2 import Swap2
-from engine.play.table import HUMANS, Table
 from engine.play.terminal import Lines
-from engine.play.thinking import Thinker
+from engine.play.thinker import Thinker
 from engine.rules.geometry import format_move
 from tests.helpers.terminal import game_of, screen_of
 
@@ -46,8 +46,8 @@ def thinker():
 def play(thinker):
     def run(*lines, game=None, humans="black", levels=(10, 10), interactive=False, **more):
         screen, out = screen_of(terminal=False)
-        table = Table(HUMANS[humans], levels, time_s=0.05, delay_s=0.0)
-        session = Session(game or Game(9, 9), table, thinker, screen, act, check=check, **more)
+        players = Players(HUMANS[humans], levels, time_s=0.05, delay_s=0.0)
+        session = Session(game or Game(9, 9), players, thinker, screen, act, check=check, **more)
         assert session.run(Script(*lines, interactive=interactive)) == 0
         return session, out.getvalue()
 
@@ -171,7 +171,7 @@ def test_nonsense_loses_nothing(play):
         "a x", "save", "load", "new 99", "new chess", "black", "undo 5", "analyse all all", "h8 i8",
         "level 3 7",
     )  # fmt: skip
-    assert len(session.game.points) == 2 and session.table.levels == (3, 7)
+    assert len(session.game.points) == 2 and session.players.levels == (3, 7)
     for message in (
         "e5 is taken", "'foo' is no move", "off the 9x9 board", "levels go from", "levels: black 10",
         "number of seconds", "colour needs", "it is your move", "save needs", "load needs",
@@ -255,8 +255,8 @@ def test_a_watched_game_pauses_for_commands(play):
 
     screen, out = screen_of()
     thinker = Thinker(EngineConfig(net="uniform", seed=1), log=print, tick=lambda s: None)
-    table = Table(HUMANS["none"], (10, 10), 0.05)
-    session = Session(Game(9, 9), table, thinker, screen, act, sleep=Impatient())
+    players = Players(HUMANS["none"], (10, 10), 0.05)
+    session = Session(Game(9, 9), players, thinker, screen, act, sleep=Impatient())
     assert session.run(Script("undo", "board")) == 0
     assert len(session.game.points) == 2 and session.paused
     assert "to move; `go` plays on" in out.getvalue() and "leave?" not in out.getvalue()
@@ -267,7 +267,7 @@ def test_swap2_with_the_engine_second(play):
     assert session.opening is None and session.game.opening_stones == 3
     assert "the engine takes" in text
     white = session.game.points[3:]
-    assert (len(white) == 1) == (session.table.humans == HUMANS["black"])
+    assert (len(white) == 1) == (session.players.humans == HUMANS["black"])
 
 
 def test_swap2_with_the_engine_first(play):
@@ -275,7 +275,7 @@ def test_swap2_with_the_engine_first(play):
         session, text = play("nonsense", answer, humans="white", swap2=True)
         shown = " ".join(format_move(point, 9) for point in session.game.points[:3])
         assert f"the engine puts {shown}; take `black` or `white`, or put two stones" in text
-        assert session.opening is None and session.table.humans == HUMANS[humans]
+        assert session.opening is None and session.players.humans == HUMANS[humans]
         assert len(session.game.points) == stones and session.game.opening_stones == 3
 
 
@@ -300,10 +300,10 @@ def test_swap2_refuses_what_does_not_fit(play):
 
 def test_seats_change_only_when_the_other_colour_is_taken():
     assert [Swap2(n).chooser for n in (0, 1, 2, 3, 5)] == [0, 0, 0, 1, 0]
-    table = Table(HUMANS["black"], (2, 7))
-    table.exchange()
-    assert table.humans == HUMANS["white"] and table.levels == (7, 2)
-    assert (table.name(0), table.name(1)) == ("Tengen level 7", "human")
+    players = Players(HUMANS["black"], (2, 7))
+    players.exchange()
+    assert players.humans == HUMANS["white"] and players.levels == (7, 2)
+    assert (players.name(0), players.name(1)) == ("Tengen level 7", "human")
 
 
 def test_a_loaded_game_keeps_names_comments_and_variations(play, tmp_path):

@@ -16,7 +16,7 @@ from engine.play.commands import HELP, Command, parse_command
 from engine.play.game import Game, forbidden_reason
 from engine.play.screen import View, columns
 from engine.play.terminal import MAX_LINE, Lines
-from engine.play.thinking import Thinker
+from engine.play.thinker import Thinker
 from engine.rules.geometry import format_move, parse_move, parse_moves
 from tests.helpers.paths import ROOT
 from tests.helpers.terminal import game_of, screen_of

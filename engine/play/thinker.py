@@ -1,4 +1,4 @@
-"""Engines for one table: one a level, sharing the net; thoughts that Ctrl-C cuts short instead of killing."""
+"""Searches for a game at the terminal; Ctrl-C ends a search early instead of the program."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from engine.timing.budget import SearchLimits
 T = TypeVar("T")
 
 TICK_S = 0.1
-"""How often a running thought reports (derived: a clock that shows tenths)."""
+"""Seconds between ticks (derived: a clock that shows tenths)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thought(Generic[T]):
-    """What came out of thinking, and whether Ctrl-C ended it."""
+    """Result of a search, and whether Ctrl-C ended it."""
 
     value: T
     interrupted: bool
@@ -34,7 +34,7 @@ class Thought(Generic[T]):
 
 
 class Thinker:
-    """Thinks for a person's game. Called from the main thread only, since it catches Ctrl-C."""
+    """Searches for a person's game. Called from the main thread only, since it catches Ctrl-C."""
 
     def __init__(
         self, config: EngineConfig, *, log: Callable[[str], None], tick: Callable[[float], None]
@@ -42,9 +42,9 @@ class Thinker:
         """Load the net.
 
         Args:
-            config: settings of the engine; `level` and what it governs must be free.
-            log: receives messages about what went wrong but was survived.
-            tick: called with the seconds spent, about every TICK_S while something is thought about.
+            config: settings of the engine; `level` and what it sets must have their defaults.
+            log: receives messages about errors that the engine handled.
+            tick: called with the seconds spent, about every TICK_S during a search.
 
         Raises:
             NetError: the net cannot be loaded.
@@ -69,7 +69,7 @@ class Thinker:
         return self.watched(lambda stop: engine.nbest(count, limits, arrival_s, stop=stop))
 
     def swap2(self, game: Game, level: int, time_s: float) -> Thought[Swap2Answer]:
-        """Answer the question of a swap2 opening that the stones of the game ask."""
+        """Answer the query of swap2 that the stones of the game imply."""
         engine = self.engine(level)
         engine.new_game(game.board.width, game.board.height, game.rule)
         limits, arrival_s = _limits(time_s), engine.clock.now_s()
@@ -78,16 +78,16 @@ class Thinker:
     def review(
         self, game: Game, time_s: float, on_move: Callable[[ReviewedMove], None]
     ) -> Thought[list[ReviewedMove]]:
-        """Judge every move of the game at full strength; `on_move` is called in another thread."""
+        """Review every move of the game at full strength; `on_move` is called in another thread."""
         engine, record = self.engine(STRONGEST), game.record(("black", "white"))
         return self.watched(lambda stop: review(engine, record, _limits(time_s), on_move, stop))
 
     def close(self) -> None:
-        """Give memory back."""
+        """Close all engines."""
         self._engines.close()
 
     def watched(self, work: Callable[[threading.Event], T]) -> Thought[T]:
-        """Run work in a thread, so that this one can hear Ctrl-C and show the time."""
+        """Run work in a thread, so that this one can handle Ctrl-C and show the time."""
         stop = threading.Event()
         outcome: list[T] = []
         failure: list[BaseException] = []
@@ -114,7 +114,7 @@ class Thinker:
 
 @contextmanager
 def _ctrl_c_sets(stop: threading.Event) -> Iterator[None]:
-    """Turn Ctrl-C into a request while something is thought about."""
+    """Make Ctrl-C set an event during a search."""
     before = signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:
         yield

@@ -1,4 +1,4 @@
-"""Who plays at the table, and how."""
+"""Players of a game at the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.play.game import Game
 HUMANS = {
     "black": frozenset({0}), "white": frozenset({1}), "both": frozenset({0, 1}), "none": frozenset[int](),
 }  # fmt: skip
-"""Which colours the person plays, by the word for it."""
+"""Colours that the person plays, by the word that users type."""
 
 
 class Opponent(Protocol):
@@ -19,17 +19,17 @@ class Opponent(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name for users."""
 
     @property
     def remark(self) -> str:
-        """What it said of its last move, empty if nothing."""
+        """Its remark on its last move, may be empty."""
 
     def move(self, game: Game, time_s: float, stop: threading.Event) -> int:
-        """Return its move; `stop` ends the wait.
+        """Return the point of its move; `stop` ends the wait.
 
         Raises:
-            EngineError: it gave none; the text says why in one line.
+            EngineError: there is none; the message says why in one line.
         """
 
     def close(self) -> None:
@@ -37,10 +37,10 @@ class Opponent(Protocol):
 
 
 @dataclass(slots=True)
-class Table:
-    """Who sits where and how long they think. `levels` are the engine's as black and as white.
+class Players:
+    """Players of both colours and their time. `levels` are the engine's as black and as white.
 
-    `opponent` plays for the engine, as white only where nobody else plays.
+    `opponent` plays for the engine; in a game without a person only as white.
     """
 
     humans: frozenset[int] = HUMANS["black"]
@@ -50,16 +50,16 @@ class Table:
     opponent: Opponent | None = None
 
     def exchange(self) -> None:
-        """Let the players change colours."""
+        """Exchange the colours of the players."""
         self.humans = frozenset(1 - colour for colour in self.humans)
         self.levels = (self.levels[1], self.levels[0])
 
     def opponent_of(self, colour: int) -> Opponent | None:
-        """Return who plays for the engine with a colour; None: the engine itself."""
+        """Return the program that plays a colour; None: the engine or a person plays it."""
         return None if colour in self.humans or (not self.humans and colour == 0) else self.opponent
 
     def player(self, colour: int) -> str:
-        """Return what a person calls a player that is none."""
+        """Return a short name of a player that is no person."""
         opponent = self.opponent_of(colour)
         return f"level {self.levels[colour]}" if opponent is None else opponent.name
 
