@@ -43,15 +43,6 @@ _KNOWN = {kind: {name.removesuffix("?") for name in fields} for kind, fields in 
 _NEEDED = {kind: {name for name in fields if name[-1] != "?"} for kind, fields in ANSWERS.items()}
 
 
-class Refused(PositionError):
-    """A request makes sense but cannot be answered."""
-
-    def __init__(self, text: str, *, code: str, **values: object) -> None:
-        """Refuse with a text, and with the code and the values from which the page makes its own."""
-        super().__init__(text)
-        self.code, self.values = code, values
-
-
 def answer(kind: str, id: int, **fields: object) -> str:
     """Return an answer as text.
 
@@ -64,7 +55,7 @@ def answer(kind: str, id: int, **fields: object) -> str:
 
 def refusal(error: EngineError, id: int) -> str:
     """Return the answer to a request that is refused for this reason."""
-    if isinstance(error, Refused):
+    if isinstance(error, PositionError) and error.code:
         return answer("refused", id, text=str(error), code=error.code, values=error.values)
     return answer("refused", id, text=str(error))
 

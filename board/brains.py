@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from arena.brain_process import kill_all
 from arena.opponent import PATIENCE_MS, START_MS, BrainOpponent
 from arena.records import GameSetup
-from board.answers import Refused
 from board.messages import Think
+from engine.errors import PositionError
 
 ARGUMENT = "--opponent="
 """Begins the arguments of the engine process that name brains."""
@@ -56,11 +56,11 @@ class Brains:
 
         Raises:
             OpponentError: it gave none; the text says why.
-            Refused: there is no such brain.
+            PositionError: there is no such brain.
         """
         assert request.brain is not None
         if request.brain >= len(self._brains):
-            raise Refused("this program is not known here", code="unknown_program")
+            raise PositionError("this program is not known here", code="unknown_program")
         game = request.game
         setup = GameSetup(0, game.width, game.height, game.rule)
         return self._brains[request.brain].move(

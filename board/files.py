@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from board.answers import Refused
 from board.messages import ENDINGS, MAX_COMMENT, MAX_NAME, MAX_TREE_TEXT, Moves, Open, Save, SetUp
 from board.position import game_of
 from engine.commands.charset import detector
 from engine.errors import PositionError
 from engine.games.files import read_tree
 from engine.games.psq import to_psq
-from engine.games.record import UNFINISHED, GameRecord
+from engine.games.record import UNFINISHED, GameRecord, Note
 from engine.games.sgf import tree_to_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, tree_of
 from engine.rules._board import EMPTY
@@ -45,18 +44,25 @@ def _as_json(tree: GameTree) -> dict[str, object]:
     record = tree.record
     notes = list(record.notes)
     if any(len(node.comment) > MAX_COMMENT for node in tree.nodes):
-        notes.append(f"comments are cut after {MAX_COMMENT} characters")
+        notes.append(
+            Note(f"comments are cut after {MAX_COMMENT} characters", code="comments_cut", n=MAX_COMMENT)
+        )
     if sum(len(node.comment) for node in tree.nodes) > MAX_TREE_TEXT:
-        raise PositionError("the comments of this game are too long")
+        raise PositionError("the comments of this game are too long", code="comments_too_long")
     return {
         "width": record.width, "height": record.height, "rule": int(record.rule),
         "names": [name[:MAX_NAME] for name in record.names], "opening": record.opening_stones,
-        "winner": record.winner, "reason": record.reason, "ended": _ended(record), "notes": notes[:MAX_NOTES],
+        "winner": record.winner, "reason": record.reason, "ended": _ended(record),
+        "notes": [_note(note) for note in notes[:MAX_NOTES]],
         "nodes": [
             {"parent": n.parent, "point": n.point, "comment": n.comment[:MAX_COMMENT], "ms": round(n.ms)}
             for n in tree.nodes
         ],
     }  # fmt: skip
+
+
+def _note(note: Note) -> dict[str, object]:
+    return {"text": note, "code": note.code, "values": note.values}
 
 
 def _ended(record: GameRecord) -> dict[str, object] | None:
@@ -97,7 +103,7 @@ def _main_line(nodes: list[Node]) -> list[Node]:
 def _read(request: Open) -> GameTree:
     data = request.text if request.data is None else request.data
     if not data.strip():
-        raise Refused("the file is empty", code="empty_file")
+        raise PositionError("the file is empty", code="empty_file")
     return read_tree(
         data, request.rule, request.width, request.height,
         detect=detector(), from_bottom=request.from_bottom,

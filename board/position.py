@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from board.answers import Refused
 from board.messages import Moves
 from engine.errors import PositionError
 from engine.play.game import Game, forbidden_reason
@@ -18,7 +17,7 @@ def game_of(moves: Moves) -> Game:
     """Return the game that these moves make.
 
     Raises:
-        Refused: one of them cannot be played; the message says which and why.
+        PositionError: one of them cannot be played; the message says which and why.
     """
     game = Game(moves.width, moves.height, Rule(moves.rule))
     for point in moves.moves:
@@ -56,14 +55,14 @@ def facts(moves: Moves, *, swap2: bool) -> dict[str, object]:
     return found
 
 
-def _refused(game: Game, point: int, text: str) -> Refused:
+def _refused(game: Game, point: int, text: str) -> PositionError:
     """Return why a point cannot be played, with the code and the values that the page translates."""
     if game.over:
-        return Refused(text, code="over")
+        return PositionError(text, code="over")
     if game.board.cell(point) != EMPTY:
-        return Refused(text, code="taken", point=game.name(point))
+        return PositionError(text, code="taken", point=game.name(point))
     reason = forbidden_reason(game.board, point)
-    return Refused(text, code="forbidden", point=game.name(point), reason=reason)
+    return PositionError(text, code="forbidden", point=game.name(point), reason=reason)
 
 
 def _ending(game: Game) -> str | None:

@@ -16,4 +16,14 @@ class ConfigError(EngineError, ValueError):
 
 
 class PositionError(EngineError, ValueError):
-    """A position or move is impossible: off the board, on a taken point, of an unknown colour or size."""
+    """A position or move is impossible: off the board, on a taken point, of an unknown colour or size.
+
+    Attributes:
+        code: kind of the fault, for programs that say it in other languages; empty: none.
+        values: what such a text needs, by name.
+    """
+
+    def __init__(self, text: str, /, *, code: str = "", **values: object) -> None:
+        """Say what is wrong in one line of English, and as a code with values."""
+        super().__init__(text)
+        self.code, self.values = code, values

@@ -1,8 +1,7 @@
 // The windows over the page: new game, save, copy, help.
 
 import { $, h } from "./dom.js";
-import { t } from "./i18n.js";
-import { RULES } from "./names.js";
+import { RULES, t } from "./i18n.js";
 
 const SEATS = { black: ["person", "engine"], white: ["engine", "person"], both: ["person", "person"], none: ["engine", "engine"] };
 

@@ -3,7 +3,7 @@
 import { $ } from "./dom.js";
 import { hide, show } from "./dialogs.js";
 import { gameGif } from "./gif.js";
-import { side, t } from "./i18n.js";
+import { language, serverText, side, t } from "./i18n.js";
 import { lineName } from "./names.js";
 import { clearNotice, notice } from "./notices.js";
 import { download, pngBlob, svgText } from "./picture.js";
@@ -82,8 +82,7 @@ async function openGame(app, content, name) {
     clearNotice("opened");
     const values = { n: game.line().length - 1, name };
     const found = winner === null ? t("files.opened", values) : t(`files.opened_won.${side(winner)}`, values);
-    const notes = data.notes.map((note) => ` ${note[0].toUpperCase()}${note.slice(1)}.`).join("");
-    notice(`${found}${notes}`, {
+    notice([found, ...data.notes.map(sentence)].join(" "), {
       key: "opened",
       action: before.game.nodes.length > 1 ? { text: t("files.game_before"), run: () => app.restore(before) } : null,
     });
@@ -91,6 +90,12 @@ async function openGame(app, content, name) {
   } catch (error) {
     notice(t("files.not_opened", { name, why: error.message }), { bad: true, key: "opened" });
   }
+}
+
+// What a reader guessed or left out, as a sentence.
+function sentence(note) {
+  const text = serverText(note);
+  return t("files.note", { note: text[0].toLocaleUpperCase(language()) + text.slice(1) });
 }
 
 async function save(app, kind) {

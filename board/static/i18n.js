@@ -4,6 +4,9 @@ export const LANGUAGES = {
   en: "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文", ja: "日本語", ko: "한국어", vi: "Tiếng Việt",
   ru: "Русский", cs: "Čeština",
 };
+// Rules by number, as parts of the keys of their texts.
+export const RULES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact_caro", 16: "omok" };
+
 const DEFAULT = "en";
 const SIDES = ["black", "white"];
 
@@ -61,7 +64,10 @@ export const foul = (reason) => t(`forbidden.${reason.replace(" ", "_")}`);
 // What the server says: by its code where it has one, else the words that it sent.
 export function serverText({ code, values, text }) {
   if (!code || !Object.hasOwn(texts, `server.${code}`)) return text;
-  return t(`server.${code}`, values?.reason ? { ...values, reason: foul(values.reason) } : values);
+  const said = { ...values };
+  if (said.reason) said.reason = foul(said.reason);
+  if (said.rule !== undefined) said.rule = t(`rule.short.${RULES[said.rule]}`);
+  return t(`server.${code}`, said);
 }
 
 // Writes the texts that data-t and data-t-ATTRIBUTE name into the elements below a root.

@@ -49,6 +49,3 @@ export function clock(ms) {
   const rest = seconds - 60 * minutes;
   return left < 10_000 ? `0:${rest.toFixed(1).padStart(4, "0")}` : `${minutes}:${`${rest}`.padStart(2, "0")}`;
 }
-
-// Rules by number, as parts of the keys of their texts.
-export const RULES = { 0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "exact_caro", 16: "omok" };

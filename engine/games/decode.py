@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.errors import PositionError
+from engine.games.record import Note
 
 Detector = Callable[[bytes], Sequence[str]]
 """Returns the codecs that bytes may be written in, the likeliest first."""
@@ -63,7 +64,7 @@ class Decoded:
 
     text: str
     encoding: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def decode(data: bytes, detect: Detector | None = None, damage: Damage = lambda text: 0) -> Decoded:
@@ -83,38 +84,40 @@ def decode(data: bytes, detect: Detector | None = None, damage: Damage = lambda 
             if text is not None:
                 return _decoded(text, marked)
             text = data[len(bom) :].decode(marked, "replace")
-            return _decoded(text, marked, f"some bytes are not {marked}")
+            return _decoded(text, marked, _unfit(f"some bytes are not {marked}", marked))
     wide = _utf16_without_bom(data)
     if wide is not None and (text := _strictly(data, wide)) is not None:
         return _decoded(text, wide)
-    notes = []
+    notes: list[Note] = []
     named = _CA.search(data, 0, CA_WITHIN)
     if named is not None:
         label = named[1].decode("ascii")
         codec = codec_named(label)
         if codec is not None and (text := _strictly(data, codec)) is not None:
             if codec != "utf-8" and (_is_surely_utf8(data) or _is_sounder_utf8(data, text, damage)):
-                return _decoded(data.decode("utf-8"), "utf-8", f"the text is not {label} (CA) but UTF-8")
+                return _decoded(
+                    data.decode("utf-8"), "utf-8", _unfit(f"the text is not {label} (CA) but UTF-8", label)
+                )
             return _decoded(text, codec)
-        notes.append(
-            f"the encoding {label} (CA) is unknown" if codec is None else f"the text is not {label} (CA)"
-        )
+        why = f"the encoding {label} (CA) is unknown" if codec is None else f"the text is not {label} (CA)"
+        notes.append(_unfit(why, label))
     text = _strictly(data, "utf-8")
     if text is not None and b"\x1b$" not in data:
         return _decoded(text, "utf-8", *notes)
     if text is not None:  # ASCII with escapes: the encodings of Japanese and Korean mail
         guesses: Sequence[str] = ("iso2022_jp_2", "iso2022_kr", "utf-8")
     elif detect is None:
-        raise PositionError("; ".join([*notes, NO_DETECTOR]))
+        raise PositionError("; ".join([*notes, NO_DETECTOR]), code="encoding_unknown")
     else:
         guesses = detect(data)
     found = _least_damaged(data, guesses, damage)
     if found is None:
-        raise PositionError("; ".join([*notes, "no encoding of text fits the bytes of this file"]))
-    return _decoded(*found, *notes, f"names and comments are read as {shown(found[1])}, a guess")
+        said = "; ".join([*notes, "no encoding of text fits the bytes of this file"])
+        raise PositionError(said, code="encoding_unknown")
+    return _decoded(*found, *notes, _guessed(found[1]))
 
 
-def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[str], list[str]]:
+def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[str], list[Note]]:
     """Return the texts of a file that holds many, by authors of several countries perhaps, and notes.
 
     Args:
@@ -128,7 +131,7 @@ def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[s
     if not foreign:
         return [_lines(piece.decode()) for piece in pieces], []
     if detect is None:
-        raise PositionError(NO_DETECTOR)
+        raise PositionError(NO_DETECTOR, code="encoding_unknown")
     votes: dict[str, int] = {}
     for piece in sorted(foreign, key=len)[-MAX_VOTES:]:
         codec = next((codec for codec in detect(piece) if _strictly(piece, codec) is not None), None)
@@ -139,7 +142,7 @@ def decode_all(pieces: Sequence[bytes], detect: Detector | None) -> tuple[list[s
     for piece in pieces:
         fits = (text for codec in order if (text := _strictly(piece, codec)) is not None)
         texts.append(_lines(next(fits, None) or piece.decode("cp1252", "replace")))
-    return texts, [f"names and comments are read as {shown(order[1])}, a guess"]
+    return texts, [_guessed(order[1])]
 
 
 def codec_named(label: str) -> str | None:
@@ -167,6 +170,17 @@ def shown(codec: str) -> str:
         "iso2022_jp_2": "Japanese (ISO-2022-JP)", "iso2022_kr": "Korean (ISO-2022-KR)",
     }  # fmt: skip
     return names.get(codec, codec)
+
+
+def _guessed(codec: str) -> Note:
+    name = shown(codec)
+    short = name.partition("(")[2].rstrip(")") or name
+    said = f"names and comments are read as {name}, a guess"
+    return Note(said, code="encoding_guessed", encoding=short)
+
+
+def _unfit(text: str, label: str) -> Note:
+    return Note(text, code="encoding_unfit", encoding=label)
 
 
 def _strictly(data: bytes, codec: str) -> str | None:
@@ -215,7 +229,7 @@ def _utf16_without_bom(data: bytes) -> str | None:
     return "utf-16-be" if even > 0.6 * half and odd < 0.1 * half else None
 
 
-def _decoded(text: str, codec: str, *notes: str) -> Decoded:
+def _decoded(text: str, codec: str, *notes: Note) -> Decoded:
     return Decoded(_lines(text.removeprefix("\ufeff")), codec, notes)
 
 

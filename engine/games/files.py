@@ -12,7 +12,7 @@ from engine.errors import PositionError
 from engine.games.decode import Detector, decode
 from engine.games.paste import MAX_TEXT, begins_with_move, read_pasted
 from engine.games.psq import is_psq, read_psq, to_psq
-from engine.games.record import GameRecord
+from engine.games.record import GameRecord, Note
 from engine.games.renlib import is_renlib, read_renlib
 from engine.games.sgf import read_sgf, tree_to_sgf
 from engine.games.sgf_text import damage, find_sgf
@@ -57,7 +57,7 @@ def read_tree(
     tree = _read_text(text, rule, width, height, from_bottom)
     tree.record.notes[:0] = notes
     if len(tree.nodes) == 1:
-        tree.record.notes.append("the game has no moves")
+        tree.record.notes.append(Note("the game has no moves", code="no_moves"))
     return tree
 
 
@@ -142,13 +142,13 @@ def _read_text(text: str, rule: int, width: int, height: int, from_bottom: bool)
     if find_sgf(text) is not None:
         return read_sgf(text, rule, width, height)
     if not text.strip():
-        raise PositionError("no game: it is empty")
+        raise PositionError("no game: it is empty", code="empty_file")
     try:
         return read_pasted(text, rule, width, height, from_bottom=from_bottom)
     except PositionError as error:
         if begins_with_move(text) and len(text) <= MAX_TEXT:
             raise
-        raise PositionError(f"no game: expected {FORMS} ({error})") from error
+        raise PositionError(f"no game: expected {FORMS} ({error})", code="no_game") from error
 
 
 def text_damage(text: str) -> int:

@@ -57,7 +57,8 @@ def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False)
         passed = None if lettered or numbered else _PASS.match(text, at)
         found = lettered or numbered or passed
         if found is None:
-            raise PositionError(f"{_piece(text, at)} is not a move; write it as h8 or 7,7")
+            said = f"{_piece(text, at)} is not a move; write it as h8 or 7,7"
+            raise PositionError(said, code="not_a_move", text=_piece(text, at))
         try:
             if lettered is not None:
                 row = int(lettered[2])
@@ -68,7 +69,8 @@ def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False)
             else:
                 points.append(PASS)
         except ValueError:
-            raise PositionError(f"{found[0]} is off the {width}x{height} board") from None
+            said = f"{found[0]} is off the {width}x{height} board"
+            raise PositionError(said, code="move_off", n=len(points) + 1) from None
         between = _BETWEEN.match(text, found.end())
         at = found.end() if between is None else between.end()
     return points

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from engine.errors import PositionError
-from engine.games.record import UNFINISHED, GameRecord
+from engine.games.record import UNFINISHED, GameRecord, Note
 from engine.games.tree import GameTree, TreeBuilder
 from engine.rules._board import EMPTY
 
@@ -44,13 +44,14 @@ def read_psq(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
     """
     lines = text.split("\n")
     header = _HEADER.match(text)
-    notes = []
+    notes: list[Note] = []
     if header is not None:
         width, height = int(header[1]), int(header[2])
         first = text.count("\n", 0, header.end()) + 1
     else:
         width, height = _size_for(lines, width, height)
-        notes.append(f"the file says no size; {width}x{height} is taken")
+        said = f"the file says no size; {width}x{height} is taken"
+        notes.append(Note(said, code="size_unsaid", width=width, height=height))
         first = 0
     builder = TreeBuilder(width, height, rule, f"line {max(1, first)}: ")
     builder.notes = notes
@@ -62,7 +63,8 @@ def read_psq(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
         elif line.strip():
             rest.append(line.strip())
             if len(rest) == 1 and re.match(r"-?\d+\s*,", line.strip()):
-                raise PositionError(f"line {number}: {line.strip()[:30]!r} is no move `x,y,ms`")
+                said = f"line {number}: {line.strip()[:30]!r} is no move `x,y,ms`"
+                raise PositionError(said, code="line_unread", line=number)
     names = (rest[0], rest[1]) if len(rest) >= 2 else ("black", "white")
     tree = builder.finish(names)
     if tree.record.reason == UNFINISHED:
@@ -89,7 +91,8 @@ def to_psq(game: GameRecord) -> str:
         PositionError: there is a pass, which the format lacks.
     """
     if not game.alternates:
-        raise PositionError("a .psq record cannot hold passes or stones set up; save as .sgf")
+        said = "a .psq record cannot hold passes or stones set up; save as .sgf"
+        raise PositionError(said, code="psq_no_passes")
     rows = [f"Piskvorky {game.width}x{game.height}, 11:11, 0"]
     for point, ms in zip(game.points, game.times_ms, strict=True):
         rows.append(f"{point % game.width + 1},{point // game.width + 1},{ms:.0f}")

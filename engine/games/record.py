@@ -19,6 +19,20 @@ COLOURS = ("black", "white")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+class Note(str):
+    """A line about what a reader guessed or left out; `code` and `values` as of `PositionError`."""
+
+    __slots__ = ("code", "values")
+    code: str
+    values: dict[str, object]
+
+    def __new__(cls, text: str, /, *, code: str = "", **values: object) -> Note:
+        """Return the line."""
+        note = super().__new__(cls, text)
+        note.code, note.values = code, values
+        return note
+
+
 @dataclass(slots=True)
 class GameRecord:
     """A game, finished or not.
@@ -45,7 +59,7 @@ class GameRecord:
     winner: int = EMPTY
     reason: str = "draw"
     text: str = ""
-    notes: list[str] = field(default_factory=list, compare=False)
+    notes: list[Note] = field(default_factory=list, compare=False)
 
     @property
     def incident(self) -> bool:
@@ -97,14 +111,16 @@ def playable_point(board: Board, x: int, y: int, who: str) -> int:
     try:
         point = point_of(x, y, board.width, board.height)
     except ValueError as error:
-        raise PositionError(f"{who}: {error}") from error
+        raise PositionError(f"{who}: {error}", code="move_off") from error
     where = format_move(point, board.width)
     if board.winner != EMPTY:
-        raise PositionError(f"{who} at {where}: {COLOURS[board.winner]} has already won")
+        said = f"{who} at {where}: {COLOURS[board.winner]} has already won"
+        raise PositionError(said, code="move_after_end")
     if board.cell(point) != EMPTY:
-        raise PositionError(f"{who}: {where} is taken")
+        raise PositionError(f"{who}: {where} is taken", code="move_taken", point=where)
     if board.is_forbidden(point, board.to_move):
         raise PositionError(
-            f"{who}: {where} is forbidden to {COLOURS[board.to_move]} under {rule_name(board.rule)}"
-        )
+            f"{who}: {where} is forbidden to {COLOURS[board.to_move]} under {rule_name(board.rule)}",
+            code="move_forbidden", point=where, rule=board.rule,
+        )  # fmt: skip
     return point

@@ -77,7 +77,7 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
     at = 0
     if data.startswith(_MAGIC):
         if len(data) < _HEADER:
-            raise PositionError("the library breaks off in its header")
+            raise PositionError("the library breaks off in its header", code="breaks_off")
         version = (data[8], data[9])
         if version > _NEWEST:
             raise PositionError(f"version {version[0]}.{version[1]} of RenLib is not known, only up to 3.4")
@@ -90,7 +90,7 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
     parent = 0
     while at < len(data):
         if ended:
-            raise PositionError(f"byte {at}: the library goes on after its end")
+            raise PositionError(f"byte {at}: the library goes on after its end", code="library_damaged")
         where = f"byte {at}: "
         entry, at = _entry(data, at)
         marks += bool(entry.flags & _MARK)
@@ -101,7 +101,7 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
             if entry.label and not skipped:
                 _add(comments, parent, _label(entry))
             if not entry.flags & _LAST:
-                raise PositionError(f"{where}moves come after a label")
+                raise PositionError(f"{where}moves come after a label", code="library_damaged")
         elif not skipped:
             builder.go_back(parent)
             why = _place(builder, entry.point, where)
@@ -115,7 +115,7 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
         else:
             left_out += 1
         if left_out + len(builder.nodes) > 2 * MAX_NODES:
-            raise PositionError(f"{where}more than {MAX_NODES} moves")
+            raise PositionError(f"{where}more than {MAX_NODES} moves", code="library_damaged")
         if entry.flags & _MORE and not (first and entry.point == PASS):
             stack.append((parent, skipped))
         first = False
@@ -127,13 +127,15 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
             awaited = False
             parent, skipped = number, out
     if stack or awaited:
-        raise PositionError("the library breaks off; moves are missing")
+        raise PositionError("the library breaks off; moves are missing", code="breaks_off")
     _take_comments(builder, comments, detect)
-    builder.note(f"a library does not say its rule; {rule_name(rule)} is taken")
+    said = f"a library does not say its rule; {rule_name(rule)} is taken"
+    builder.note(said, code="rule_unsaid", rule=int(rule))
     if left_out:
-        builder.note(f"{left_out} moves that the rule does not allow are left out ({first_left_out})")
+        said = f"{left_out} moves that the rule does not allow are left out ({first_left_out})"
+        builder.note(said, code="moves_left_out", n=left_out)
     if marks:
-        builder.note(f"{marks} marks of moves are left out")
+        builder.note(f"{marks} marks of moves are left out", code="marks_left_out")
     return builder.finish()
 
 
@@ -144,18 +146,18 @@ def _entry(data: bytes, at: int) -> tuple[_Entry, int]:
         PositionError: it breaks off or is none.
     """
     if at + 2 > len(data):
-        raise PositionError(f"byte {at}: the library breaks off")
+        raise PositionError(f"byte {at}: the library breaks off", code="breaks_off")
     place, flags = data[at], data[at + 1]
     begin, at = at, at + 2
     extra = 0
     if flags & _EXTENDED:
         if at + 2 > len(data):
-            raise PositionError(f"byte {at}: the library breaks off")
+            raise PositionError(f"byte {at}: the library breaks off", code="breaks_off")
         extra, at = data[at + 1] | data[at] << 8, at + 2
     if place == 0:
         point = PASS
     elif not 1 <= place % 16 <= SIDE or place // 16 >= SIDE:
-        raise PositionError(f"byte {begin}: {place} is no point of a library")
+        raise PositionError(f"byte {begin}: {place} is no point of a library", code="library_damaged")
     else:
         point = place // 16 * SIDE + place % 16 - 1
     entry = _Entry(point, flags, b"", b"")
@@ -172,7 +174,7 @@ def _text(data: bytes, at: int) -> tuple[bytes, int]:
     """Return a text that a zero ends, and where the next node begins."""
     end = data.find(b"\x00", at, at + MAX_TEXT)
     if end < 0:
-        raise PositionError(f"byte {at}: a comment never ends")
+        raise PositionError(f"byte {at}: a comment never ends", code="library_damaged")
     return data[at:end], end + 1 + (end + 1 - at) % 2
 
 
@@ -183,7 +185,7 @@ def _old_text(data: bytes, at: int) -> tuple[bytes, int]:
             text = bytes(byte & 0x7F for byte in data[at : end + 1])
             swedish = str.maketrans("}{|][\\", "åäöÅÄÖ")  # the letters of ISO 646-SE
             return text.decode("ascii").translate(swedish).encode(), end + 1 + (end + 1 - at) % 2
-    raise PositionError(f"byte {at}: a comment never ends")
+    raise PositionError(f"byte {at}: a comment never ends", code="library_damaged")
 
 
 def _label(entry: _Entry) -> bytes:
@@ -203,7 +205,8 @@ def _place(builder: TreeBuilder, point: int, where: str) -> str:
         return "" if board.winner == EMPTY else "a pass after the end"
     name = format_move(point, SIDE)
     if board.cell(point) != EMPTY:
-        raise PositionError(f"{where}move {builder.depth + 1}: {name} is taken")
+        said = f"{where}move {builder.depth + 1}: {name} is taken"
+        raise PositionError(said, code="move_taken", n=builder.depth + 1, point=name)
     try:
         playable_point(board, *xy(point, SIDE), f"move {builder.depth + 1}")
     except PositionError as error:
@@ -221,6 +224,6 @@ def _take_comments(builder: TreeBuilder, comments: dict[int, bytes], detect: Det
     """Give comments to their nodes."""
     texts, notes = decode_all([text.replace(b"\x08", b"\n") for text in comments.values()], detect)
     for note in notes:
-        builder.note(note)
+        builder.note(note, code=note.code, **note.values)
     for number, text in zip(comments, texts, strict=True):
         builder.nodes[number].comment = text.strip()

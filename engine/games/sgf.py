@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from engine.errors import PositionError
 from engine.games.psq import fitting_size
-from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, plain_text
+from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, Note, plain_text
 from engine.games.sgf_text import Event, Property, find_sgf, parse_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, line_tree
 from engine.rules._board import EMPTY
@@ -51,16 +51,19 @@ def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
         raise PositionError("no SGF game: it begins with `(;`")
     end, events = parse_sgf(text, start)
     head, line = _head(events)
-    notes: list[str] = []
+    notes: list[Note] = []
     if text[:start].strip():
-        notes.append(f"text before the game is left out: {_short(text[:start])}")
+        said = f"text before the game is left out: {_short(text[:start])}"
+        notes.append(Note(said, code="text_left_out", text=_short(text[:start])))
     if find_sgf(text[end:]) is not None:
-        notes.append("the file holds more games; the first is read")
+        notes.append(Note("the file holds more games; the first is read", code="more_games"))
     elif text[end:].strip():
-        notes.append(f"text behind the game is left out: {_short(text[end:])}")
+        said = f"text behind the game is left out: {_short(text[end:])}"
+        notes.append(Note(said, code="text_left_out", text=_short(text[end:])))
     game = head.get("GM", "").strip()
     if game.isdigit() and game.lstrip("0") not in _GOMOKU:
-        raise PositionError(f"line {line}: GM {game[:20]!r} is another game; gomoku is GM[4]")
+        said = f"line {line}: GM {game[:20]!r} is another game; gomoku is GM[4]"
+        raise PositionError(said, code="other_game", game=game[:20])
     width, height = _size(head, events, line, width, height, notes)
     rule = _rule(head.get("RU", ""), rule, notes)
     builder = TreeBuilder(width, height, rule, f"line {line}: ")
@@ -162,7 +165,7 @@ def _head(events: list[Event]) -> tuple[dict[str, str], int]:
 
 
 def _size(
-    head: dict[str, str], events: list[Event], line: int, width: int, height: int, notes: list[str]
+    head: dict[str, str], events: list[Event], line: int, width: int, height: int, notes: list[Note]
 ) -> tuple[int, int]:
     """Return the size of the board.
 
@@ -172,7 +175,8 @@ def _size(
     if "SZ" in head:
         size = _SIZE.fullmatch(head["SZ"].strip())
         if size is None:
-            raise PositionError(f"line {line}: {head['SZ'][:20]!r} is no board size (SZ)")
+            said = f"line {line}: {head['SZ'][:20]!r} is no board size (SZ)"
+            raise PositionError(said, code="line_unread", line=line)
         return int(size[1]), int(size[2] or size[1])
     nodes = (event for event in events if not isinstance(event, str))
     values = [p.value.strip().lower() for node in nodes for p in node if p.name in ("B", "W", "AB", "AW")]
@@ -180,11 +184,12 @@ def _size(
     last = [(ord(m[1]) - 96, ord(m[2]) - 96) for m in corners if m is not None and m[0] != "tt"]
     columns, rows = (max((c[axis] for c in last), default=1) for axis in (0, 1))
     width, height = fitting_size(columns, rows, width, height)
-    notes.append(f"the game says no size (SZ); {width}x{height} is taken")
+    said = f"the game says no size (SZ); {width}x{height} is taken"
+    notes.append(Note(said, code="size_unsaid", width=width, height=height))
     return width, height
 
 
-def _rule(named: str, rule: int, notes: list[str]) -> int:
+def _rule(named: str, rule: int, notes: list[Note]) -> int:
     """Return the rule that a value of RU names, as far as it is known; else `rule`, with a note."""
     named = named.strip()
     if not named:
@@ -198,7 +203,8 @@ def _rule(named: str, rule: int, notes: list[str]) -> int:
         known = rule_of_words(named)
         if known is not None:
             return known
-    notes.append(f"rule {_short(named)} (RU) is unknown; {rule_name(rule)} is taken")
+    said = f"rule {_short(named)} (RU) is unknown; {rule_name(rule)} is taken"
+    notes.append(Note(said, code="rule_unknown", named=_short(named), rule=int(rule)))
     return rule
 
 
@@ -252,12 +258,16 @@ def _build(builder: TreeBuilder, events: list[Event]) -> tuple[int, int | None]:
             given = _play_node(builder, event, seen)
             if first_line:
                 resigned = seen.resigned
+            elif seen.resigned is not None:
+                builder.note(f"{COLOURS[seen.resigned]} resigns in a variation", code="resigned_there")
+            seen.resigned = None
             if first_line and given and opening == before - 1:
                 opening = len(builder.nodes) - 1
             while first_line and opening + 1 < len(builder.nodes) and builder.is_filler(opening + 1):
                 opening += 1
     if seen.marks:
-        builder.note(f"marks on the board are left out ({', '.join(sorted(seen.marks))})")
+        said = f"marks on the board are left out ({', '.join(sorted(seen.marks))})"
+        builder.note(said, code="marks_left_out")
     return opening, resigned
 
 
@@ -279,11 +289,11 @@ def _play_node(builder: TreeBuilder, node: list[Property], seen: _Seen) -> bool:
             if entry.value.strip()[:1].upper() in ("B", "W"):
                 builder.turn("BW".index(entry.value.strip()[0].upper()), who)
             else:
-                raise PositionError(f"{who}PL {entry.value[:20]!r} is no colour")
+                said = f"{who}PL {entry.value[:20]!r} is no colour"
+                raise PositionError(said, code="line_unread", line=entry.line)
         elif entry.name in ("B", "W"):
             if entry.value.strip().lower() == "resign":
                 seen.resigned = "BW".index(entry.name)
-                builder.note(f"{COLOURS[seen.resigned]} resigns in {who.rstrip(': ')}")
                 continue
             builder.turn("BW".index(entry.name), who)
             point = _point(builder, entry)
@@ -316,8 +326,9 @@ def _point(builder: TreeBuilder, entry: Property) -> tuple[int, int] | None:
         return ord(found[1].lower()) - 97, ord(found[2].lower()) - 97
     numbered = re.fullmatch(r"([A-Za-z])(\d{1,2})", value, re.ASCII)
     if numbered is None:
-        raise PositionError(f"line {entry.line}: {value[:20]!r} is no move; two letters are expected")
-    builder.note(f"moves such as {value} are read with row 1 at the top")
+        said = f"line {entry.line}: {value[:20]!r} is no move; two letters are expected"
+        raise PositionError(said, code="line_unread", line=entry.line)
+    builder.note(f"moves such as {value} are read with row 1 at the top", code="rows_from_top", move=value)
     return ord(numbered[1].lower()) - 97, int(numbered[2]) - 1
 
 
@@ -336,7 +347,8 @@ def _set_up(builder: TreeBuilder, entries: list[Property], seen: _Seen) -> list[
         who = f"line {entry.line}: "
         ends = [_point(builder, Property(entry.name, corner, entry.line)) for corner in corners]
         if len(ends) > 2 or None in ends:
-            raise PositionError(f"{who}{entry.value[:20]!r} is no point ({entry.name})")
+            said = f"{who}{entry.value[:20]!r} is no point ({entry.name})"
+            raise PositionError(said, code="line_unread", line=entry.line)
         (x0, y0), (x1, y1) = sorted(end for end in (ends[0], ends[-1]) if end is not None)
         for x in range(x0, x1 + 1):
             for y in range(min(y0, y1), max(y0, y1) + 1):

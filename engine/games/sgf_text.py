@@ -68,13 +68,14 @@ def parse_sgf(text: str, start: int) -> tuple[int, list[Event]]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise PositionError(f"line {line}: unexpected {text[at]!r}")
+            raise PositionError(f"line {line}: unexpected {text[at]!r}", code="line_unread", line=line)
         sign, letters, value, bracket = token.groups()
         if value is not None:
             if not bracket:
-                raise PositionError(f"line {line}: a `[` is never closed")
+                raise PositionError(f"line {line}: a `[` is never closed", code="breaks_off")
             if not name:
-                raise PositionError(f"line {line}: a value without a property")
+                said = f"line {line}: a value without a property"
+                raise PositionError(said, code="line_unread", line=line)
             if node is None:  # behind `(` or `)` without `;`
                 node = []
                 events.append(node)
@@ -92,7 +93,7 @@ def parse_sgf(text: str, start: int) -> tuple[int, list[Event]]:
                 return token.end(), events
         line += text.count("\n", at, token.end())
         at = token.end()
-    raise PositionError(f"line {line}: the game breaks off; its last `)` is missing")
+    raise PositionError(f"line {line}: the game breaks off; its last `)` is missing", code="breaks_off")
 
 
 def _plain(value: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.errors import PositionError
-from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, plain_text, playable_point
+from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, Note, plain_text, playable_point
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import format_move, xy
 
@@ -66,10 +66,10 @@ class TreeBuilder:
         try:
             self.board = Board(width, height, int(rule))
         except ValueError as error:
-            raise PositionError(f"{who}{error}") from error
+            raise PositionError(f"{who}{error}", code="bad_size", width=width, height=height) from error
         self.nodes = [Node(-1, -1)]
         self.at = 0
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self._depths = [0]
         self._passes: dict[int, int] = {}  # of a node: the filler behind it
         self._fillers: set[int] = set()
@@ -83,10 +83,10 @@ class TreeBuilder:
         """Return whether a node is a pass that no file says, which lies between moves of one side."""
         return number in self._fillers
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, /, *, code: str = "", **values: object) -> None:
         """Add a note, once."""
         if text not in self.notes:
-            self.notes.append(text)
+            self.notes.append(Note(text, code=code, **values))
 
     def play(self, x: int, y: int, who: str = "", ms: float = 0.0) -> None:
         """Play a stone of the side to move and make its node the current one.
@@ -95,7 +95,11 @@ class TreeBuilder:
             PositionError: it cannot be played, or the tree is full; the message begins with `who`.
         """
         who = f"{who}move {self.depth + 1}"
-        point = playable_point(self.board, x, y, who)
+        try:
+            point = playable_point(self.board, x, y, who)
+        except PositionError as error:
+            error.values["n"] = self.depth + 1
+            raise
         self._add(point, ms, who)
 
     def skip(self, who: str = "", *, given: bool = True) -> None:
@@ -109,7 +113,7 @@ class TreeBuilder:
             PositionError: the tree is full.
         """
         if self.board.winner != EMPTY:
-            self.note(f"a pass after the end is left out ({who.rstrip(': ')})")
+            self.note(f"a pass after the end is left out ({who.rstrip(': ')})", code="pass_left_out")
             return
         if not given and self.at in self._passes:
             self.at = self._passes[self.at]

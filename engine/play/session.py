@@ -122,7 +122,7 @@ class Session:
     def tell(self, text: str) -> None:
         """Set the message after a game was opened, with the notes of its reader."""
         tree = self.game.tree
-        notes = [] if tree is None else list(tree.record.notes)
+        notes: list[str] = [] if tree is None else list(tree.record.notes)
         if self.game.ended is not None:
             text = f"{text}. {self.game.result} `undo` goes on with the game"
         hidden = 0 if tree is None else len(tree.nodes) - 1 - len(tree.record.points)

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from engine.errors import PositionError
+from engine.games.files import read_tree
+from engine.games.record import Note
 from tests.helpers.board import LANGUAGES, STATIC
 
 _SLAVIC = {"one", "few", "many", "other"}
@@ -98,7 +101,8 @@ def test_every_key_of_the_page_exists_and_none_is_unused() -> None:
 
 
 def test_codes_of_the_server_have_a_text() -> None:
-    code = "".join(p.read_text(encoding="utf-8") for p in STATIC.parent.glob("*.py"))
+    folders = (STATIC.parent, STATIC.parents[1] / "engine" / "games")
+    code = "".join(p.read_text(encoding="utf-8") for folder in folders for p in folder.glob("*.py"))
     codes = set(re.findall(r'code="(\w+)"', code))
     assert codes == {key.removeprefix("server.") for key in ENGLISH if key.startswith("server.")}
 
@@ -110,3 +114,32 @@ def test_no_text_is_written_in_the_page_itself() -> None:
     proper = {"Tengen", "PNG", "SVG", "GIF", ".sgf", ".psq"}
     assert [text for text in said if re.search(r"[^\W\d_]", text) and text not in proper] == []
     assert re.findall(r'(?<!data-t-)(?:title|aria-label|placeholder)="(?!Tengen)[^"]*"', body) == []
+
+
+NINE = "(;GM[4]SZ[15];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb];B[da];W[db];B[ea];W[eb])"
+FOUL = "(;SZ[15]RU[Renju];B[hh];W[aa];B[ih];W[ac];B[jj];W[ae];B[jk];W[ag];B[jh])"
+
+
+@pytest.mark.parametrize(
+    ("content", "codes"),
+    [
+        ("hello", "no_game"), ("h8 z99", "move_off"), ("h8 ?", "not_a_move"), ("h8 h8", "move_taken"),
+        ("(;GM[2];B[aa])", "other_game"), ("(;SZ[99];B[aa])", "bad_size"), ("(;SZ[x];B[aa])", "line_unread"),
+        ("(;SZ[15];B[aa]", "breaks_off"), (NINE, "move_after_end"), (FOUL, "move_forbidden"),
+        ("(;B[hh])", "size_unsaid"), ("(;SZ[15])", "no_moves"),
+        ("(;SZ[15]RU[x];B[hh]LB[aa:1])(;)", "more_games rule_unknown marks_left_out"),
+        ("x(;SZ[15];B[h8](;W[])(;W[resign]))y", "text_left_out text_left_out rows_from_top resigned_there"),
+        (b"(;SZ[15]CA[Big5]C[\xff\xff\xc0\xc1\xd6];B[aa])", "encoding_unfit encoding_guessed"),
+        (b"Piskvorky 15x15\n8,8\n9,x\n", "line_unread"), (b"\xffRenLib\xff\x03\x04", "breaks_off"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_in_every_language(content: str | bytes, codes: str) -> None:
+    found: list[PositionError | Note] = []
+    try:
+        found.extend(read_tree(content, detect=lambda data: ["cp1252"]).record.notes)
+    except PositionError as error:
+        found.append(error)
+    assert [one.code for one in found] == codes.split()
+    for one in found:
+        text = ENGLISH[f"server.{one.code}"]
+        assert holes(text if isinstance(text, str) else text["other"]) <= one.values.keys()

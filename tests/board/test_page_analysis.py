@@ -318,7 +318,7 @@ def test_a_game_of_another_program_opens_with_its_names_and_passes(page: Page) -
     assert page.get("tengen.game.names") == ["許功蓋", "王小明"]
     assert page.get("tengen.game.path()") == [112, 96, 128, 144, -1, 160]
     told = page.get("document.getElementById('notices').innerText")
-    assert "Chinese (Big5), a guess" in told and "Text before the game is left out: 'mail'" in told
+    assert "read as Big5, a guess." in told and "Text outside the game is left out: 'mail'." in told
     stones = page.get("[...document.querySelectorAll('.stones > *')].length")
     assert stones == 5
     assert "pass" in page.get("document.getElementById('moves').innerText")

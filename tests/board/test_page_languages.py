@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.board.running import Page
+from tests.board.test_page_analysis import drop
 from tests.helpers.board import CUT, LANGUAGES, SCENE, speak
 
 WIDTH = 360
@@ -52,3 +53,12 @@ def test_a_chosen_language_is_kept_and_else_it_is_that_of_the_browser(page: Page
         ".map(matching)"
     )
     assert choice == ["zh-Hant", "zh-Hans", "zh-Hans", "ru", "ko", "en", "ja"]
+
+
+def test_what_a_file_leaves_open_or_has_wrong_is_said_in_the_language(page: Page) -> None:
+    speak(page, "zh-Hans")
+    drop(page, "a.sgf", "(;GM[4]RU[x];B[hh])")
+    page.wait("document.getElementById('notices').innerText.includes('按 15×15 处理。')")
+    assert "不认识规则 'x'，按无禁手处理。" in page.notices
+    drop(page, "b.sgf", "(;GM[4]SZ[15];B[hh];W[hh])")
+    page.wait("document.getElementById('notices').innerText.includes('第 2 手：h8 已有棋子')")

@@ -112,7 +112,7 @@ def test_the_content_of_a_file_is_opened_in_its_encoding() -> None:
     assert found["names"] == ["黑方棋手", "白方棋手"] and found["rule"] == 4
     assert [n["point"] for n in found["nodes"]] == [-1, -1, 112, 128]  # type: ignore[attr-defined]
     notes = found["notes"]
-    assert len(notes) == 3 and "a guess" in notes[0]  # type: ignore[arg-type, index]
+    assert len(notes) == 3 and notes[0]["values"] == {"encoding": "GBK"}  # type: ignore[arg-type, index]
     pasted = files.opened(Open(1, "1. h1 2. a15", 0, 15, 15, from_bottom=True))
     assert [n["point"] for n in pasted["nodes"]] == [-1, 217, 0]  # type: ignore[attr-defined]
 

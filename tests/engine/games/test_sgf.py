@@ -96,7 +96,7 @@ def test_of_a_rule_is_read_what_is_known(named, rule, noted):
         ("(;GM[1];B[hh])", r"no size \(SZ\); 15x15"),
         ("(;GM[1];B[ss])", r"no size \(SZ\); 19x19"),
         ("mail\n(;SZ[15];B[hh])", "text before the game is left out: 'mail'"),
-        ("(;SZ[15];B[hh];W[resign])", "white resigns in line 1"),
+        ("(;SZ[15];B[hh](;W[hi])(;W[resign]))", "white resigns in a variation"),
         ("(;SZ[15];B[hh])</pre>", "text behind the game is left out: '</pre>'"),
         ("(;SZ[15];B[hh])(;SZ[15];B[ii])", "more games; the first is read"),
         ("(;SZ[15];B[hh]LB[ii:A]TR[gg])", r"marks on the board are left out \(LB, TR\)"),
