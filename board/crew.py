@@ -80,6 +80,16 @@ class EngineProcess:
         threading.Thread(target=self._read, name="engine-answers", daemon=True).start()
         threading.Thread(target=self._write, name="engine-requests", daemon=True).start()
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the system has stopped it (SIGSTOP); False where the system cannot say so."""
+        if not hasattr(os, "waitid"):
+            return False
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        except OSError:  # it has ended
+            return False
+
     def send(self, line: bytes) -> None:
         """Give it a request."""
         if self._queue.qsize() >= MAX_QUEUE:

@@ -126,7 +126,7 @@ class Session:
     def _ask(self, request: EngineRequest) -> None:
         self._newest = None
         self._current = None
-        if self._engine is not None and self._loaded and self._silence_s() > SILENCE_S:
+        if self._engine is not None and self._silence_s() > self._longest_silence_s():
             self._drop()  # it stopped while nobody asked
         try:
             self._hire()
@@ -170,6 +170,11 @@ class Session:
         assert self._engine is not None
         return asyncio.get_running_loop().time() - self._engine.heard_s
 
+    def _longest_silence_s(self) -> float:
+        """Return how long the engine may say nothing; while it loads it gives no sign of life."""
+        assert self._engine is not None
+        return SILENCE_S if self._loaded or self._engine.is_stopped else START_S
+
     def _await(self) -> None:
         """Set when the next answer is overdue; never where the request has no limit, or before the start."""
         limit_s = None if self._current is None else _limit_s(self._current)
@@ -185,8 +190,8 @@ class Session:
         if self._engine is None or self._current is None:
             return
         now_s = asyncio.get_running_loop().time()
-        longest_s = SILENCE_S if self._loaded else START_S
-        hung = self._silence_s() > longest_s or (self._due_s is not None and now_s > self._due_s)
+        late = self._due_s is not None and now_s > self._due_s
+        hung = late or self._silence_s() > self._longest_silence_s()
         if hung and now_s - expected_s < WATCH_S:  # else this process was stopped itself
             id = self._current.id
             self._drop()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from pathlib import Path
 
 from engine.games.files import read_tree
 from tests.board.running import Page, until
+from tests.helpers.board import drop
 
 WON = "h8 a1 i8 b1 j8 a3"
 """Black's open three with the move: a forced win."""
@@ -172,18 +172,6 @@ def test_save_reload_and_open_with_variations_and_comments(page: Page, downloads
     drop(page, "kept.sgf", text)
     page.wait("tengen.game.root.children.length === 1 && tengen.game.rule === 4 && tengen.game.current.facts")
     assert page.get("tengen.game.root.children[0].children.length") == 2
-
-
-def drop(page: Page, name: str, content: str | bytes) -> None:
-    """Drop a file on the page."""
-    data = content.encode() if isinstance(content, str) else content
-    page.js(
-        "const bytes = Uint8Array.from(atob(arguments[1]), c => c.charCodeAt(0));"
-        "const data = new DataTransfer(); data.items.add(new File([bytes], arguments[0]));"
-        "document.body.dispatchEvent(new DragEvent('drop', "
-        "{dataTransfer: data, bubbles: true, cancelable: true}))",
-        name, base64.b64encode(data).decode(),
-    )  # fmt: skip
 
 
 def test_a_damaged_file_is_refused_and_the_game_stays(page: Page) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.board.running import Page
-from tests.board.test_page_analysis import drop
-from tests.helpers.board import CUT, LANGUAGES, SCENE, speak
+from tests.helpers.board import CUT, LANGUAGES, SCENE, drop, speak
 
 WIDTH = 360
 

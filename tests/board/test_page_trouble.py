@@ -59,6 +59,15 @@ def test_a_move_after_a_killed_engine_needs_no_button(page: Page, server: Server
     page.wait("tengen.game.current.ply === 2")
 
 
+def test_an_engine_that_is_stopped_while_it_loads_is_said(page: Page, server: Server) -> None:
+    os.kill(engines(server)[0].pid, signal.SIGKILL)
+    page.wait("document.getElementById('notices').innerText.includes('stopped')")
+    page.new(who="white", level=1)
+    until(lambda: bool(engines(server)), "another engine")
+    os.kill(engines(server)[0].pid, signal.SIGSTOP)
+    page.wait("document.getElementById('notices').innerText.includes('did not answer')")
+
+
 ANALYSIS = "[tengen.engine.stalled, document.getElementById('analysis-numbers').innerText]"
 
 

@@ -29,6 +29,7 @@ class Engine:
         self.on_line = on_line
         self.heard_s = asyncio.get_running_loop().time()
         self.sent: list[bytes] = []
+        self.is_stopped = False
 
     def send(self, line: bytes) -> None:
         self.sent.append(line)
@@ -112,6 +113,18 @@ def test_an_engine_that_gives_no_sign_of_life_is_said_and_ended(
         await page.receive(json.dumps(request_))
         assert crew.engines[-1] is not None, "the next request has a new one"
         page.close()
+
+    asyncio.run(run())
+
+
+def test_an_engine_that_is_stopped_while_it_loads_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "START_S", 1000.0)
+
+    async def run() -> None:
+        page, _, engine = await begun(THINK, ready=False)
+        assert await hear(page, 0.3) == {}, "it only loads"
+        engine.is_stopped = True
+        assert (await hear(page))["code"] == "engine_hung"
 
     asyncio.run(run())
 

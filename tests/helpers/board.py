@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -35,6 +36,18 @@ def choose(page: Page, name: str, value: str | bool) -> None:
         name, value,
     )  # fmt: skip
     page.js("document.getElementById('dialog-settings').close()")
+
+
+def drop(page: Page, name: str, content: str | bytes) -> None:
+    """Drop a file on the page."""
+    data = content.encode() if isinstance(content, str) else content
+    page.js(
+        "const bytes = Uint8Array.from(atob(arguments[1]), c => c.charCodeAt(0));"
+        "const data = new DataTransfer(); data.items.add(new File([bytes], arguments[0]));"
+        "document.body.dispatchEvent(new DragEvent('drop', "
+        "{dataTransfer: data, bubbles: true, cancelable: true}))",
+        name, base64.b64encode(data).decode(),
+    )  # fmt: skip
 
 
 STATIC = ROOT / "board" / "static"
