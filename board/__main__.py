@@ -7,9 +7,10 @@ import sys
 from importlib import metadata
 
 from board.cli import main
+from engine.pipes import run_piped
 
 if __name__ == "__main__":
-    status = main(sys.argv[1:], metadata.version("tengen-gomoku"))
+    status = run_piped(lambda: main(sys.argv[1:], metadata.version("tengen-gomoku")))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.pipes import run_piped
 from protocol import __version__
 from release.archive import write_zip
 from release.board import play_a_move
@@ -109,4 +110,4 @@ def play_a_game(program: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from arena.records import PlayedGame
 from arena.series import PROFILES, Series, plan_games, play_series, series_limits
+from engine.pipes import run_piped
 from release import manners
 from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
@@ -203,4 +204,4 @@ def _refuses(name: str, command: Sequence[str], report: Report) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.pipes import run_piped
+
 CHANGELOG = Path(__file__).resolve().parent.parent / "CHANGELOG.md"
 
 
@@ -41,12 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("version", help="as 0.1.0")
     args = parser.parse_args(arguments)
     try:
-        print(notes_of(CHANGELOG.read_text(encoding="utf-8"), args.version))
+        notes = notes_of(CHANGELOG.read_text(encoding="utf-8"), args.version)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    print(notes)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))

@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.pipes import run_piped
 from release.archive import unpack
 from release.board import play_a_move
 from release.build import BOARD_PORT
@@ -160,4 +161,4 @@ def play(command: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_piped(main))
