@@ -73,6 +73,7 @@ class RandomPlayer(LocalPlayer):
         self._random = random.Random(seed)
 
     def move(self, position: Position) -> int:
+        """Return a random legal point."""
         return self._random.choice(legal_points(position))
 
 
@@ -83,6 +84,7 @@ class TacticalPlayer(LocalPlayer):
         self._random = random.Random(seed)
 
     def move(self, position: Position) -> int:
+        """Return a five, a block of a five, or else a random point near the stones."""
         for colour in (position.to_move, 1 - position.to_move):
             for point in position.near_points(1):
                 if position.wins(point, colour) and position.is_legal(point):

@@ -16,7 +16,7 @@ class Arbiter(Protocol):
 
     @property
     def winner(self) -> int:
-        """0, 1, or 2 for nobody."""
+        """0, 1, or 2 for neither."""
 
     def place(self, point: int, /) -> None:
         """Put a stone of the side to move on an empty point."""
@@ -25,7 +25,7 @@ class Arbiter(Protocol):
         """Take the last stone back."""
 
     def is_forbidden(self, point: int, colour: int, /) -> bool:
-        """Return whether black may not play on an empty point."""
+        """Return whether a colour may not play on an empty point."""
 
     def wins(self, point: int, colour: int, /) -> bool:
         """Return whether a stone of a colour on an empty point wins."""
@@ -39,18 +39,23 @@ class KernelArbiter:
 
     @property
     def winner(self) -> int:
+        """0, 1, or 2 for neither."""
         return self._board.winner
 
     def place(self, point: int) -> None:
+        """Put a stone of the side to move on an empty point."""
         self._board.place(point)
 
     def undo(self) -> None:
+        """Take the last stone back."""
         self._board.undo()
 
     def is_forbidden(self, point: int, colour: int) -> bool:
+        """Return whether a colour may not play on an empty point."""
         return self._board.is_forbidden(point, colour)
 
     def wins(self, point: int, colour: int) -> bool:
+        """Return whether a stone of a colour on an empty point wins."""
         return point in self._board.five_points(colour)
 
 

@@ -38,4 +38,5 @@ def lead_to_sources(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    """Register the event handlers of this configuration."""
     app.connect("source-read", lead_to_sources)

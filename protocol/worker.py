@@ -63,6 +63,7 @@ class SearchWorker:
     # --- any thread ---------------------------------------------------------------------------------------
 
     def start(self, query: Query) -> None:
+        """Cancel the running query and search this one (any thread)."""
         self.cancel()
         with self._changed:
             self._next = self._wanted = query
@@ -70,18 +71,21 @@ class SearchWorker:
             self._changed.notify()
 
     def cancel(self) -> None:
+        """Stop the running query and drop its outcome (any thread)."""
         with self._changed:
             if self._wanted is not None:
                 self._wanted.stop.set()
             self._next = self._wanted = None
 
     def hurry(self) -> None:
+        """Make the running query answer now (any thread)."""
         query = self._wanted
         if query is not None and not query.stop.is_set():
             self._immediate_since_s = self.now_s()
             query.stop.set()
 
     def relimit(self, limits: SearchLimits) -> None:
+        """Replace the limits of the running search (any thread); times still count from its arrival."""
         self._engine.relimit(limits)
         self._reminders = 1
 
@@ -102,9 +106,11 @@ class SearchWorker:
         return False
 
     def best_so_far(self, query: Query) -> int | None:
+        """Return the best move of the search of a query, None before there is one (any thread)."""
         return self._engine.best_so_far() if self._ready == query.token else None
 
     def answer_by_s(self, query: Query) -> float:
+        """Return when a watchdog answers the query, on the clock of `now_s`; infinite without a limit."""
         return self._engine.answer_by_s(
             query.limits, query.arrival_s, self._wanted_s, ply=len(query.stones),
             points=query.width * query.height,
@@ -112,6 +118,7 @@ class SearchWorker:
         )  # fmt: skip
 
     def now_s(self) -> float:
+        """Return seconds on the clock of the engine."""
         return self._engine.clock.now_s()
 
     # --- the search thread --------------------------------------------------------------------------------

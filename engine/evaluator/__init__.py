@@ -1,0 +1,1 @@
+"""Evaluators: nets, and substitutes for tests and measurements."""

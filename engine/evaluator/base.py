@@ -26,38 +26,53 @@ PYTHON_COST = 4.0
 
 
 class Evaluator(Protocol):
-    """Evaluates positions. One thread at a time calls an evaluator.
-
-    Attributes:
-        name: shown to users.
-        feature_version: version of the planes that it needs (`engine.encoding.FEATURE_VERSION`).
-        max_batch: largest B, None for any.
-        min_side, max_side: board sides it was trained on, in cells; others work, but less well.
-        rules: values of `engine.rules.rule.Rule` it was trained on.
-        backend: what the search kernel calls in place of `evaluate`, with the same results; None: the search
-            calls `evaluate` from Python.
-        cost: time of a simulation relative to one with a line net; scales the budget of the root solver.
-    """
+    """Evaluates positions. One thread at a time calls an evaluator."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name for users."""
+        ...
+
     @property
-    def feature_version(self) -> int: ...
+    def feature_version(self) -> int:
+        """Version of the planes that it needs (`engine.encoding.FEATURE_VERSION`)."""
+        ...
+
     @property
-    def max_batch(self) -> int | None: ...
+    def max_batch(self) -> int | None:
+        """Largest B, None for any."""
+        ...
+
     @property
-    def min_side(self) -> int: ...
+    def min_side(self) -> int:
+        """Smallest side of the boards that it was trained on, in cells; smaller ones work, but less well."""
+        ...
+
     @property
-    def max_side(self) -> int: ...
+    def max_side(self) -> int:
+        """Largest side of the boards that it was trained on, in cells; larger ones work, but less well."""
+        ...
+
     @property
-    def rules(self) -> tuple[int, ...]: ...
+    def rules(self) -> tuple[int, ...]:
+        """Values of `engine.rules.rule.Rule` that it was trained on."""
+        ...
+
     @property
-    def backend(self) -> KernelBackend | None: ...
+    def backend(self) -> KernelBackend | None:
+        """What the search kernel calls in place of `evaluate`, with the same results.
+
+        None: the search calls `evaluate` from Python.
+        """
+        ...
+
     @property
-    def cost(self) -> float: ...
+    def cost(self) -> float:
+        """Time of a simulation relative to one with a line net; scales the budget of the root solver."""
+        ...
 
     def evaluate(self, planes: Planes, keys: Keys) -> tuple[Policy, Wdl]:
-        """Evaluate a batch of positions, each seen by its side to move.
+        """Evaluate a batch of positions, each from the view of its side to move.
 
         Args:
             planes: float32 [B, C, H, W], C-contiguous.

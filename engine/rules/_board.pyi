@@ -40,21 +40,26 @@ class Board:
         """
 
     @property
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """Columns."""
     @property
-    def height(self) -> int: ...
+    def height(self) -> int:
+        """Rows."""
     @property
     def points(self) -> int:
         """Number of cells, width * height."""
     @property
-    def rule(self) -> int: ...
+    def rule(self) -> int:
+        """A value of `engine.rules.rule.Rule`."""
     @property
     def ply(self) -> int:
         """Placements so far, obstacles included."""
     @property
-    def n_empty(self) -> int: ...
+    def n_empty(self) -> int:
+        """Empty cells."""
     @property
-    def to_move(self) -> int: ...
+    def to_move(self) -> int:
+        """Side to move, 0 or 1."""
     @property
     def winner(self) -> int:
         """0 or 1 once a colour has made a winning line, else 2 (EMPTY)."""

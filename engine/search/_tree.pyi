@@ -226,8 +226,10 @@ class Tree:
     def depth_sum(self) -> int:
         """Sum of the depths of simulations, in plies, since `reset_counters`."""
     @property
-    def depth_max(self) -> int: ...
-    def reset_counters(self) -> None: ...
+    def depth_max(self) -> int:
+        """Largest depth of a simulation since `reset_counters`, plies."""
+    def reset_counters(self) -> None:
+        """Set the counters of simulations, evaluations, depth and solver to zero."""
     @property
     def nodes(self) -> int:
         """Nodes that are in use, those waiting to be freed included."""

@@ -58,6 +58,7 @@ class NodeLimit:
         self.simulations = simulations
 
     def should_stop(self, state: SearchState) -> str | None:
+        """Return "node limit" after the last simulation; see `Stopper`."""
         left = self.simulations - state.simulations
         state.max_slice = min(state.max_slice, left)
         return "node limit" if left <= 0 else None

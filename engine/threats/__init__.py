@@ -1,0 +1,1 @@
+"""Solver of forced wins: by fours (VCF), by fours and threes (VCT)."""

@@ -1,0 +1,1 @@
+"""Time management: clock, limits, deadlines and their change during a search."""

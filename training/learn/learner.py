@@ -117,10 +117,12 @@ class Learner:
 
     @property
     def records_dir(self) -> Path:
+        """Folder of the games of the run."""
         return self.run_dir / "records"
 
     @property
     def checkpoints_dir(self) -> Path:
+        """Folder of the checkpoints of the run."""
         return self.run_dir / "checkpoints"
 
     def join(self, group: Group) -> None:

@@ -149,6 +149,11 @@ def join_sets(paths: Sequence[Path]) -> tuple[dict[str, object], list[Position]]
 
 
 def parse_position(line: Any) -> Position:
+    """Return the position of a decoded line of the file.
+
+    Raises:
+        KeyError, TypeError, ValueError: the line has no position that can be used; callers name the line.
+    """
     width, height = (int(side) for side in line["size"])
     rule = int(Rule(line["rule"]))
     moves = tuple(int(p) for p in line["moves"])

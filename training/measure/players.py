@@ -23,6 +23,7 @@ class RolloutPlayer(LocalPlayer):
         self._playouts, self._seed = playouts, seed
 
     def move(self, position: Position) -> int:
+        """Return the move with the most playouts."""
         from training.play._rollouts import rollout_move
 
         legal_points(position)
@@ -86,6 +87,7 @@ class EnginePlayer(LocalPlayer):
         self.last_ms: float | None = None
 
     def new_game(self, game: PlayedGame, player: int) -> None:
+        """Reset the clock, empty the board and load the net."""
         from engine.rules.rule import Rule
 
         setup = game.setup
@@ -94,6 +96,7 @@ class EnginePlayer(LocalPlayer):
         self._engine.warm_up()
 
     def move(self, position: Position) -> int:
+        """Search the position within the limits; `last_ms` gets the time, ms."""
         from engine.timing.budget import SearchLimits
 
         arrival_s = self._engine.clock.now_s()
@@ -111,6 +114,7 @@ class EnginePlayer(LocalPlayer):
         return result.point
 
     def close(self) -> None:
+        """Free the engine."""
         self._engine.close()
 
 

@@ -56,6 +56,7 @@ class NormConv(nn.Module):
         return self.conv.weight * scale[:, None, None, None], self.norm.bias - mean * scale
 
     def forward(self, x: Tensor) -> Tensor:
+        """Apply convolution and normalisation to x, float [B, C, H, W]."""
         padding, groups = self.conv.padding, self.conv.groups
         dense = groups > 1 and x.is_cuda  # as a full matrix, mostly zeros: what a GPU multiplies fastest
         if self.norm.training or not (torch.is_grad_enabled() or x.dtype == torch.bfloat16):
@@ -103,6 +104,12 @@ class Block(nn.Module):
         self.pool = nn.Linear(3 * channels, channels) if pooled else None
 
     def forward(self, x: Tensor, mask: Tensor | None, near: Tensor | None = None) -> Tensor:
+        """Apply the residual block to x, float [B, C, H, W].
+
+        Args:
+            mask: float [B, 1, H, W], 1 on cells of the board; None: on all.
+            near: float [B, 1, H, W], 1 on cells within the margin of stones; None: on all.
+        """
         y = self.first(x)
         if self.pool is not None:
             y = y + self.pool(pool(x, mask))[:, :, None, None]

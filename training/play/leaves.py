@@ -44,6 +44,7 @@ class Leaves:
     net: str
 
     def __call__(self, games: Sequence[SelfPlayRecord], seed: int) -> dict[Size, Part]:
+        """Return leaves of the games; see `leaves`."""
         return leaves(games, self.share, seed, _evaluator(self.net))
 
 
