@@ -73,13 +73,7 @@ def make_app(crew: Crew, address: str, port: int, access: Access, version: str) 
         sender = asyncio.create_task(_sending(session, page))
         try:
             await page.send_text(welcome)
-            session.prepare()
-            while True:
-                message = await page.receive()
-                if message["type"] == "websocket.disconnect":
-                    break
-                content = message.get("text")
-                await session.receive(message.get("bytes") or b"" if content is None else content)
+            await _receiving(session, page)
         except (WebSocketDisconnect, RuntimeError):
             pass  # gone in the middle of an answer
         finally:
@@ -95,6 +89,17 @@ def make_app(crew: Crew, address: str, port: int, access: Access, version: str) 
         Route("/{name:path}", asset),
     ]
     return Guard(Starlette(routes=routes), address, port, access)
+
+
+async def _receiving(session: Session, page: WebSocket) -> None:
+    """Hand what a page says to its session, until the page is gone."""
+    session.prepare()
+    while True:
+        message = await page.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        content = message.get("text")
+        await session.receive(message.get("bytes") or b"" if content is None else content)
 
 
 async def _sending(session: Session, page: WebSocket) -> None:

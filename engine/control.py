@@ -96,29 +96,38 @@ class MoveControl:
         if self._stop.is_set():
             return "stopped"
         now_s = state.now_s
+        if self._is_late(now_s, state):
+            return "deadline"
+        if (limit := self._limit_reached(state)) is not None:
+            return limit
+        if state.proven is not None:
+            return f"proven {state.proven}"
+        if state.memory_full:
+            return "memory"
+        if self.early and state.single_move:
+            return "single move"
+        if self.early and self._unreachable(now_s, state):
+            return "unreachable"
+        return None
+
+    def _is_late(self, now_s: float, state: SearchState) -> bool:
+        """Return whether the deadline has come, or another step like the longest would overrun the answer."""
         step_s = now_s - max(self._asked_s, state.started_s)
         if step_s > self.step_s:
             self.step_s = min(MAX_STEP_S, step_s)
         self._asked_s = now_s
         if now_s >= self._next_update_s or now_s >= self._deadline_s:
             self._update_pace(now_s, state)
-        if now_s >= self._deadline_s or now_s + self.step_s >= self._answer_s:
-            return "deadline"
+        return now_s >= self._deadline_s or now_s + self.step_s >= self._answer_s
+
+    def _limit_reached(self, state: SearchState) -> str | None:
+        """Return the limit of nodes or depth that is reached; the next slice ends at that of nodes."""
         if self._max_nodes is not None:
             state.max_slice = min(state.max_slice, self._max_nodes - state.simulations)
             if state.simulations >= self._max_nodes:
                 return "node limit"
         if self._max_depth is not None and state.pv_length >= self._max_depth > 0:
             return "depth limit"
-        if state.proven is not None:
-            return f"proven {state.proven}"
-        if state.memory_full:
-            return "memory"
-        if self.early:
-            if state.single_move:
-                return "single move"
-            if self._unreachable(now_s, state):
-                return "unreachable"
         return None
 
     def _unreachable(self, now_s: float, state: SearchState) -> bool:

@@ -74,69 +74,111 @@ def read_renlib(data: bytes, rule: int, detect: Detector | None = None) -> GameT
     Raises:
         PositionError: the file is damaged, newer than is known, or larger than `MAX_NODES` moves.
     """
-    at = 0
-    if data.startswith(_MAGIC):
-        if len(data) < _HEADER:
-            raise PositionError("the library breaks off in its header", code="breaks_off")
-        version = (data[8], data[9])
-        if version > _NEWEST:
-            raise PositionError(f"version {version[0]}.{version[1]} of RenLib is not known, only up to 3.4")
-        at = _HEADER
-    builder = TreeBuilder(SIDE, SIDE, rule)
-    left_out, first_left_out, marks = 0, "", 0
-    stack: list[tuple[int, bool]] = []  # parent that gets another child, and whether it is left out itself
-    comments: dict[int, bytes] = {}
-    first, skipped, ended, awaited = True, False, False, False
-    parent = 0
+    at = _after_header(data)
+    reader = _Reader(TreeBuilder(SIDE, SIDE, rule))
     while at < len(data):
-        if ended:
+        if reader.ended:
             raise PositionError(f"byte {at}: the library goes on after its end", code="library_damaged")
-        where = f"byte {at}: "
+        begin = at
         entry, at = _entry(data, at)
-        marks += bool(entry.flags & _MARK)
-        number, out = parent, skipped
-        if first and entry.point == PASS:
-            _add(comments, 0, entry.comment)
+        reader.take(entry, f"byte {begin}: ")
+    return reader.finish(rule, detect)
+
+
+def _after_header(data: bytes) -> int:
+    """Return where the nodes begin.
+
+    Raises:
+        PositionError: the header breaks off, or is of a newer version than is known.
+    """
+    if not data.startswith(_MAGIC):
+        return 0
+    if len(data) < _HEADER:
+        raise PositionError("the library breaks off in its header", code="breaks_off")
+    version = (data[8], data[9])
+    if version > _NEWEST:
+        raise PositionError(f"version {version[0]}.{version[1]} of RenLib is not known, only up to 3.4")
+    return _HEADER
+
+
+class _Reader:
+    """Builds a tree from nodes in the order of the file."""
+
+    def __init__(self, builder: TreeBuilder) -> None:
+        self.ended = False
+        self._builder = builder
+        self._stack: list[tuple[int, bool]] = []
+        """Parents that get another child, and whether they are left out themselves."""
+        self._parent, self._skipped, self._awaited, self._first = 0, False, False, True
+        self._comments: dict[int, bytes] = {}
+        self._left_out, self._first_left_out, self._marks = 0, "", 0
+
+    def take(self, entry: _Entry, where: str) -> None:
+        """Add one node.
+
+        Raises:
+            PositionError: it cannot stand here, or the library is too large.
+        """
+        self._marks += bool(entry.flags & _MARK)
+        root = self._first and entry.point == PASS
+        self._first = False
+        number, out = self._parent, self._skipped
+        if root:
+            _add(self._comments, 0, entry.comment)
         elif entry.flags & _NO_MOVE:
-            if entry.label and not skipped:
-                _add(comments, parent, _label(entry))
+            if entry.label and not self._skipped:
+                _add(self._comments, self._parent, _label(entry))
             if not entry.flags & _LAST:
                 raise PositionError(f"{where}moves come after a label", code="library_damaged")
-        elif not skipped:
-            builder.go_back(parent)
-            why = _place(builder, entry.point, where)
-            if why:
-                left_out, first_left_out, out = left_out + 1, first_left_out or why, True
-            else:
-                number = builder.at
-                _add(comments, number, entry.comment)
-                if entry.label:
-                    _add(comments, parent, _label(entry))
+        elif self._skipped:
+            self._left_out += 1
         else:
-            left_out += 1
-        if left_out + len(builder.nodes) > 2 * MAX_NODES:
+            number, out = self._move(entry, where)
+        if self._left_out + len(self._builder.nodes) > 2 * MAX_NODES:
             raise PositionError(f"{where}more than {MAX_NODES} moves", code="library_damaged")
-        if entry.flags & _MORE and not (first and entry.point == PASS):
-            stack.append((parent, skipped))
-        first = False
-        if entry.flags & _LAST:
-            awaited = bool(stack)
-            ended = not awaited
-            parent, skipped = stack.pop() if stack else (parent, skipped)
+        if entry.flags & _MORE and not root:
+            self._stack.append((self._parent, self._skipped))
+        self._awaited = bool(entry.flags & _LAST and self._stack)
+        if self._awaited:
+            self._parent, self._skipped = self._stack.pop()
+        elif entry.flags & _LAST:
+            self.ended = True
         else:
-            awaited = False
-            parent, skipped = number, out
-    if stack or awaited:
-        raise PositionError("the library breaks off; moves are missing", code="breaks_off")
-    _take_comments(builder, comments, detect)
-    said = f"a library does not say its rule; {rule_name(rule)} is taken"
-    builder.note(said, code="rule_unsaid", rule=int(rule))
-    if left_out:
-        said = f"{left_out} moves that the rule does not allow are left out ({first_left_out})"
-        builder.note(said, code="moves_left_out", n=left_out)
-    if marks:
-        builder.note(f"{marks} marks of moves are left out", code="marks_left_out")
-    return builder.finish()
+            self._parent, self._skipped = number, out
+
+    def _move(self, entry: _Entry, where: str) -> tuple[int, bool]:
+        """Play a move; return the parent of what follows, and whether that is left out."""
+        builder = self._builder
+        builder.go_back(self._parent)
+        why = _place(builder, entry.point, where)
+        if why:
+            self._left_out += 1
+            self._first_left_out = self._first_left_out or why
+            return self._parent, True
+        _add(self._comments, builder.at, entry.comment)
+        if entry.label:
+            _add(self._comments, self._parent, _label(entry))
+        return builder.at, False
+
+    def finish(self, rule: int, detect: Detector | None) -> GameTree:
+        """Return the tree, with notes of what is not in it.
+
+        Raises:
+            PositionError: moves are missing.
+        """
+        if self._stack or self._awaited:
+            raise PositionError("the library breaks off; moves are missing", code="breaks_off")
+        builder = self._builder
+        _take_comments(builder, self._comments, detect)
+        said = f"a library does not say its rule; {rule_name(rule)} is taken"
+        builder.note(said, code="rule_unsaid", rule=int(rule))
+        if self._left_out:
+            left_out = f"{self._left_out} moves that the rule does not allow are left out"
+            said = f"{left_out} ({self._first_left_out})"
+            builder.note(said, code="moves_left_out", n=self._left_out)
+        if self._marks:
+            builder.note(f"{self._marks} marks of moves are left out", code="marks_left_out")
+        return builder.finish()
 
 
 def _entry(data: bytes, at: int) -> tuple[_Entry, int]:

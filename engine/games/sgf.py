@@ -284,23 +284,14 @@ def _play_node(builder: TreeBuilder, node: list[Property], seen: _Seen) -> bool:
         builder.set_up(_set_up(builder, set_up, seen), who)
         given = True
     for entry in node:
-        who = f"line {entry.line}: "
         if entry.name == "PL":
-            if entry.value.strip()[:1].upper() in ("B", "W"):
-                builder.turn("BW".index(entry.value.strip()[0].upper()), who)
-            else:
+            who = f"line {entry.line}: "
+            if entry.value.strip()[:1].upper() not in ("B", "W"):
                 said = f"{who}PL {entry.value[:20]!r} is no colour"
                 raise PositionError(said, code="line_unread", line=entry.line)
+            builder.turn("BW".index(entry.value.strip()[0].upper()), who)
         elif entry.name in ("B", "W"):
-            if entry.value.strip().lower() == "resign":
-                seen.resigned = "BW".index(entry.name)
-                continue
-            builder.turn("BW".index(entry.name), who)
-            point = _point(builder, entry)
-            if point is None:
-                builder.skip(f"{who}move {builder.depth + 1}: ")
-            else:
-                builder.play(*point, who)
+            _play_move(builder, entry, seen)
         elif entry.name in _MARKS:
             seen.marks.add(entry.name)
     for entry in node:
@@ -309,6 +300,21 @@ def _play_node(builder: TreeBuilder, node: list[Property], seen: _Seen) -> bool:
         elif entry.name == "C":
             given |= _comment(builder.nodes[builder.at], entry.value)
     return given
+
+
+def _play_move(builder: TreeBuilder, entry: Property, seen: _Seen) -> None:
+    """Play a move or a pass, or remember who resigns."""
+    who = f"line {entry.line}: "
+    colour = "BW".index(entry.name)
+    if entry.value.strip().lower() == "resign":
+        seen.resigned = colour
+        return
+    builder.turn(colour, who)
+    point = _point(builder, entry)
+    if point is None:
+        builder.skip(f"{who}move {builder.depth + 1}: ")
+    else:
+        builder.play(*point, who)
 
 
 def _point(builder: TreeBuilder, entry: Property) -> tuple[int, int] | None:

@@ -17,6 +17,7 @@ from engine.errors import EngineError, PositionError
 from engine.levels import LEVEL_FIELDS, STRONGEST, WEAKEST
 
 if TYPE_CHECKING:
+    from engine.config import EngineConfig
     from engine.play.players import Opponent
 
 MISSING = (
@@ -57,6 +58,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_options(parser)
 
 
+def _check_options(
+    args: argparse.Namespace, config: EngineConfig, make_opponent: Callable[[str], Opponent] | None
+) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        PositionError: two of them do not.
+    """
+    if config.level is not None or any(
+        getattr(config, name) != getattr(type(config)(), name) for name in LEVEL_FIELDS
+    ):
+        raise PositionError(f"--level decides the strength here; leave out level, {', '.join(LEVEL_FIELDS)}")
+    if args.opponent is not None and make_opponent is None:
+        raise PositionError("--opponent is for `python -m arena.play`, which takes the same options")
+    if args.opponent is not None and args.swap2:
+        raise PositionError("--opponent and --swap2 do not go together: few brains know that opening")
+    if args.load is not None and args.swap2:
+        raise PositionError("--load and --swap2 do not go together")
+
+
 def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | None = None) -> int:
     """Play; return 0 after a session, 2 without the terminal library.
 
@@ -83,14 +104,7 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     from engine.play.thinker import Thinker
 
     config = config_from(args)
-    if config.level is not None or any(
-        getattr(config, name) != getattr(type(config)(), name) for name in LEVEL_FIELDS
-    ):
-        raise PositionError(f"--level decides the strength here; leave out level, {', '.join(LEVEL_FIELDS)}")
-    if args.opponent is not None and make_opponent is None:
-        raise PositionError("--opponent is for `python -m arena.play`, which takes the same options")
-    if args.opponent is not None and args.swap2:
-        raise PositionError("--opponent and --swap2 do not go together: few brains know that opening")
+    _check_options(args, config, make_opponent)
     players = Players(
         HUMANS[args.colour],
         parse_levels(args.level),
@@ -99,8 +113,6 @@ def run(args: argparse.Namespace, make_opponent: Callable[[str], Opponent] | Non
     )
     if args.opponent is not None and make_opponent is not None:
         players.opponent = make_opponent(args.opponent)
-    if args.load is not None and args.swap2:
-        raise PositionError("--load and --swap2 do not go together")
     width, height = args.size
     game = Game(width, height, args.rule)
     if args.load is not None:

@@ -24,7 +24,7 @@ from engine.encoding import N_PLANES
 from engine.evaluator.lines import WEIGHT_PREFIX
 from training.export.quantise import LineLevels, Quantisation, as_numpy
 from training.net.line_stem import DIRECTIONS, EDGE, REACH, LineStem, side_of_code
-from training.net.network import Network
+from training.net.network import Block, Network
 from training.net.trunk import REFERENCE_AREA
 
 OPSET = 21  # derived: the newest that every onnxruntime >= 1.20 reads
@@ -207,6 +207,46 @@ def line_weights(model: Network) -> dict[str, Array]:
     return {name: np.ascontiguousarray(value) for name, value in out.items()}
 
 
+def _block(g: _Graph, i: int, block: Block, x: str) -> str:
+    """Add a residual block to the graph; return the name of its output."""
+    weight, bias = map(as_numpy, block.first.folded())
+    y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", block.first.conv.groups)
+    if block.pool is not None:
+        y = g.quantised(y, f"b{i}.before_pool")
+        column = g.dense(
+            g.pooled(x, f"b{i}"),
+            f"b{i}.bias",
+            _pool_weights(as_numpy(block.pool.weight)),
+            as_numpy(block.pool.bias),
+        )
+        shape = g.constant(f"b{i}.shape", np.array([0, -1, 1, 1], np.int64))
+        column = g.quantised(g.node("Reshape", [column, shape], f"b{i}.column"), f"b{i}.pool_bias")
+        y = g.node("Add", [y, column], f"b{i}.biased")
+    y = g.quantised(y, f"b{i}.middle", relu=True)
+    weight, bias = map(as_numpy, block.second.folded())
+    y = g.convolution(y, f"b{i}.second", weight, bias, f"b{i}.middle")
+    y = g.quantised(y, f"b{i}.branch")
+    return g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True)
+
+
+def _kernel_weights(
+    model: Network, levels: LineLevels | None, usual: Array | None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return what the kernel of line nets reads from the file, by name."""
+    weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
+    if usual is not None:
+        weights["pool_usual"] = usual
+    if levels is not None:
+        for key, product in (("pw", levels.blocks), ("head", levels.heads)):
+            weights |= {
+                f"{key}_levels": product.levels,
+                f"{key}_levels_step": product.step,
+                f"{key}_levels_bias": product.bias,
+                f"{key}_unit": product.unit,
+            }
+    return weights
+
+
 def build(
     model: Network,
     metadata: Mapping[str, str],
@@ -233,24 +273,7 @@ def build(
     near = _near_stones(g, model.config.margin) if model.config.margin else None
     x = g.within(x, near)
     for i, block in enumerate(model.residual):
-        weight, bias = map(as_numpy, block.first.folded())
-        y = g.convolution(x, f"b{i}.first", weight, bias, f"trunk{i}", block.first.conv.groups)
-        if block.pool is not None:
-            y = g.quantised(y, f"b{i}.before_pool")
-            column = g.dense(
-                g.pooled(x, f"b{i}"),
-                f"b{i}.bias",
-                _pool_weights(as_numpy(block.pool.weight)),
-                as_numpy(block.pool.bias),
-            )
-            shape = g.constant(f"b{i}.shape", np.array([0, -1, 1, 1], np.int64))
-            column = g.quantised(g.node("Reshape", [column, shape], f"b{i}.column"), f"b{i}.pool_bias")
-            y = g.node("Add", [y, column], f"b{i}.biased")
-        y = g.quantised(y, f"b{i}.middle", relu=True)
-        weight, bias = map(as_numpy, block.second.folded())
-        y = g.convolution(y, f"b{i}.second", weight, bias, f"b{i}.middle")
-        y = g.quantised(y, f"b{i}.branch")
-        x = g.within(g.quantised(g.node("Add", [x, y], f"b{i}.sum"), f"trunk{i + 1}", relu=True), near)
+        x = g.within(_block(g, i, block, x), near)
     last = f"trunk{len(model.blocks)}"
     p = g.convolution(x, "policy_in", as_numpy(model.policy_in.weight), as_numpy(model.policy_in.bias), last)
     p = g.quantised(p, "policy_hidden", relu=True)
@@ -270,18 +293,7 @@ def build(
         helper.make_tensor_value_info("wdl", TensorProto.FLOAT, ["B", 3]),
     ]
     if model.config.traits.kernel:
-        weights: dict[str, npt.NDArray[Any]] = {**line_weights(model)}
-        if usual is not None:
-            weights["pool_usual"] = usual
-        if levels is not None:
-            for key, product in (("pw", levels.blocks), ("head", levels.heads)):
-                weights |= {
-                    f"{key}_levels": product.levels,
-                    f"{key}_levels_step": product.step,
-                    f"{key}_levels_bias": product.bias,
-                    f"{key}_unit": product.unit,
-                }
-        for name, value in weights.items():
+        for name, value in _kernel_weights(model, levels, usual).items():
             g.node("Identity", [g.constant(f"{WEIGHT_PREFIX}{name}.value", value)], f"{WEIGHT_PREFIX}{name}")
             kind = helper.np_dtype_to_tensor_dtype(value.dtype)
             outputs.append(
