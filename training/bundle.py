@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from training.data.shards import list_shards, read_header
+from training.data.shards import list_shards, read_counts
 from training.files import console
 from training.run.bundle import pack, unpack
 from training.run.state import State, read_state
@@ -30,7 +30,7 @@ def described(run: Path) -> str:
     """Return what a run directory holds, in words."""
     state = read_state(run) or State()
     shards = list_shards(run / "records")
-    positions = sum(int(str(read_header(path)["positions"])) for path in shards)
+    positions = sum(read_counts(path)[1] for path in shards)
     return (
         f"a run of {state.cycle:,} cycles, {state.games:,} games and {state.elapsed_s / 60:.1f} minutes of "
         f"training; with its newest {positions:,} positions in {len(shards)} shards"

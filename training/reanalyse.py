@@ -28,7 +28,7 @@ from arena.pool import as_done, executor
 from arena.timing_lock import pause_while_timed
 from engine.errors import NetError
 from engine.evaluator.make import net_path
-from training.data.shards import RecordError, list_shards, read_header, read_shard, write_shard
+from training.data.shards import RecordError, list_shards, read_counts, read_shard, write_shard
 from training.files import console
 from training.play.evaluators import load_evaluator
 from training.play.reanalyse import SCALE, ReanalyseConfig, Reanalyser, alone, choose, position
@@ -103,7 +103,7 @@ def _tasks(args: argparse.Namespace) -> list[_Task]:
         raise ConfigError(f"no shards in {', '.join(map(str, args.records))}")
     if len({shard.name for shard in shards}) < len(shards):
         raise ConfigError("two shards have the same name")
-    sizes = np.array([int(str(read_header(shard)["positions"])) for shard in shards], float)
+    sizes = np.array([read_counts(shard)[1] for shard in shards], float)
     ends = np.rint(np.cumsum(sizes) * (args.positions / sizes.sum())).astype(int)
     counts = np.diff(ends, prepend=0)
     for folder in (args.out, args.before):

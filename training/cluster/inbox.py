@@ -1,4 +1,4 @@
-"""Games that arrive: checked, in a journal at once, in a shard at the end of each cycle.
+"""Games that arrive: checked, appended to a journal at once, which becomes a shard at the end of each cycle.
 
 The journal is that of a local worker, so that whatever kills the run, its next start recovers what came.
 """
@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from training.data.journal import MAX_ENTRY, Journal, shard_stem
+from training.data.journal import Journal, shard_stem
 from training.data.records import SelfPlayRecord
-from training.data.shards import SUFFIX, decode, encode, write_shard
+from training.data.shards import MAGIC, decode
 
 _SHARD_POSITIONS = 100_000  # derived: a quarter of what a shard may unpack to
 PATIENCE_S = 600.0
@@ -26,7 +26,7 @@ class Inbox:
     def __init__(self, records: Path, report: Callable[[str], None]) -> None:
         self._records, self._report = records, report
         self._held: deque[tuple[bytes, list[SelfPlayRecord]]] = deque()
-        self._games: list[SelfPlayRecord] = []
+        self._games = 0
         self._positions = 0
         self._journal: Journal | None = None
         self._cycle, self._part = 0, 0
@@ -46,10 +46,7 @@ class Inbox:
             OSError: see `flush`.
         """
         games = decode(shard, source)
-        if len(shard) <= MAX_ENTRY:
-            self._held.append((shard, games))
-        else:
-            self._held.extend((encode([game], preset=0), [game]) for game in games)
+        self._held.append((shard[len(MAGIC) :], games))
         self.flush()
         return len(games)
 
@@ -71,7 +68,7 @@ class Inbox:
             while self._held:
                 self._open().append(self._held[0][0])
                 _, games = self._held.popleft()
-                self._games += games
+                self._games += len(games)
                 self._positions += sum(game.positions for game in games)
                 if self._positions >= _SHARD_POSITIONS:
                     self.seal()
@@ -91,18 +88,16 @@ class Inbox:
             self._refused_s = None
 
     def seal(self) -> int:
-        """Move what the journal holds into a shard; return the number of games.
+        """Make the journal a shard; return the number of its games.
 
         Raises:
-            OSError: disk full; it names the file, and the journal keeps the games.
+            OSError: the disk fails; it names the file, and the journal keeps the games.
         """
-        games = len(self._games)
-        if games:
-            write_shard(self._records / f"{self._stem()}{SUFFIX}", self._games)
-            self._part += 1
+        games = self._games
         if self._journal is not None:
-            self._journal.close()
-        self._journal, self._games, self._positions = None, [], 0
+            self._journal.seal()
+            self._part += games > 0
+        self._journal, self._games, self._positions = None, 0, 0
         return games
 
     def _open(self) -> Journal:

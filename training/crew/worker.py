@@ -1,6 +1,6 @@
 """A worker: a process of its own that plays what the crew orders.
 
-Finished games are appended to a journal at once and moved into one shard at the end of each order, so that
+Finished games are appended to a journal at once, which becomes a shard at the end of each order, so that
 killing a worker loses only the games in flight. Orders come through a pipe; a closed pipe ends the worker.
 """
 
@@ -24,7 +24,6 @@ from engine.evaluator.base import Evaluator
 from engine.evaluator.onnx import OnnxEvaluator
 from training.data.journal import Journal, shard_stem
 from training.data.records import SelfPlayRecord
-from training.data.shards import SUFFIX, write_shard
 from training.play.evaluators import load_evaluator
 from training.play.groups import GameGroups
 from training.play.planes import opening_planes
@@ -160,35 +159,33 @@ class _Worker:
         self._aside_s = self._aside_cpu_s = 0.0
         records = self._run_dir / "records"
         name = shard_stem(cycle, self._options["index"], self._options["life"])
-        journal, games = Journal(records / f"{name}.journal"), []
-        positions_done = 0
+        journal = Journal(records / f"{name}.journal")
+        games_done = positions_done = 0
 
         def keep(game: SelfPlayRecord) -> None:
-            nonlocal positions_done
+            nonlocal games_done, positions_done
             journal.add(game)
-            games.append(game)
+            games_done += 1
             positions_done += game.positions
 
         def stop() -> bool:
             now_s = time.monotonic()
             if now_s >= self._next_report_s:
                 self._next_report_s = now_s + REPORT_S
-                self._connection.send(("progress", len(games), positions_done))
+                self._connection.send(("progress", games_done, positions_done))
                 self._listen()
                 self._aside_s += pause_while_timed(stop=paused)
             return self._stopped
 
         def paused() -> bool:
             """Say that this worker is alive, and end the pause when it is told to stop."""
-            self._connection.send(("progress", len(games), positions_done))
+            self._connection.send(("progress", games_done, positions_done))
             self._listen()
             return self._stopped
 
         self._play.on_record = keep
         counters = self._play.play(mix, positions, stop)
-        if games:
-            write_shard(records / f"{name}{SUFFIX}", games)
-        journal.close()
+        journal.seal()
         elapsed_s = time.monotonic() - started_s - self._aside_s
         cpu_s = time.process_time() - started_cpu_s - self._aside_cpu_s
         self._connection.send(("done", counters, elapsed_s, cpu_s))

@@ -18,15 +18,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION, N_PLANES
 from training.data.beside import beside
-from training.data.records import SelfPlayRecord
+from training.data.columns import SIDES
+from training.data.records import SAMPLED, SelfPlayRecord
 from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
-from training.data.shards import SIDES, RecordError, list_shards, read_shards
+from training.data.shards import RecordError, list_shards, read_shards
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 
@@ -36,9 +38,9 @@ _SLAB = 2048  # positions that are dense at a time
 
 COLUMNS = {
     "planes": np.uint8, "policy": np.uint8, "reply": np.uint8, "result": np.uint8, "root": np.uint8,
-    "surprise": np.float16, "rule": np.uint8,
+    "rule": np.uint8,
 }  # fmt: skip
-"""Arrays of a size and their types; see `Part`."""
+"""Arrays of a size and their types; see `Part`. Those of `SAMPLED` are float16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class Part:
         result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
         root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven; rows of 0
             beside the games and for leaves, where `result` means nothing (`training.data.beside`).
-        surprise: float16 [N] KL(target || prior), nats.
         rule: uint8 [N].
+        sampled: float16 [N] each, columns that sampling weights depend on (`training.data.records.SAMPLED`).
     """
 
     planes: npt.NDArray[np.uint8]
@@ -60,8 +62,8 @@ class Part:
     reply: npt.NDArray[np.uint8]
     result: npt.NDArray[np.uint8]
     root: npt.NDArray[np.uint8]
-    surprise: npt.NDArray[np.float16]
     rule: npt.NDArray[np.uint8]
+    sampled: dict[str, npt.NDArray[np.float16]]
 
     def __len__(self) -> int:
         return len(self.result)
@@ -83,14 +85,19 @@ def _slabs(chunk: Chunk, size: Size) -> Iterator[Part]:
             reply=_relative(batch.reply),
             result=batch.z.argmax(axis=1).astype(np.uint8),
             root=np.rint(batch.root_wdl * 255).astype(np.uint8),
-            surprise=chunk.surprise[rows.start : rows.stop].astype(np.float16),
             rule=batch.rules.astype(np.uint8),
+            sampled={
+                name: values[rows.start : rows.stop].astype(np.float16)
+                for name, values in chunk.sampled.items()
+            },
         )
 
 
 def join(parts: Sequence[Part]) -> Part:
     """Return the positions of parts of one size, one behind the other."""
-    return Part(*(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS))
+    sampled = {name: np.concatenate([part.sampled[name] for part in parts]) for name in SAMPLED}
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    return Part(**arrays, sampled=sampled)
 
 
 def encode_games(games: Sequence[SelfPlayRecord]) -> dict[Size, Part]:
@@ -103,7 +110,8 @@ def bare(planes: npt.NDArray[np.uint8], rules: npt.NDArray[np.uint8], size: Size
     count, area = len(planes), size[0] * size[1]
     policy = np.zeros((count, area), np.uint8)
     result, root = np.zeros(count, np.uint8), np.zeros((count, 3), np.uint8)
-    return Part(planes, policy, policy, result, root, np.zeros(count, np.float16), rules)
+    sampled = {name: np.zeros(count, np.float16) for name in SAMPLED}
+    return Part(planes, policy, policy, result, root, rules, sampled)
 
 
 More = Callable[[Sequence[SelfPlayRecord], int], dict[Size, Part]]
@@ -166,6 +174,8 @@ def encode(
         whole = join(some)
         for name in COLUMNS:
             write_array(folder, size, name, getattr(whole, name))
+        for name, values in whole.sampled.items():
+            write_array(folder, size, name, values)
         sizes.append([*size, len(whole)])
     table = {"format": _FORMAT, "feature_version": FEATURE_VERSION, "games": total, "sizes": sizes}
     write_atomically(folder / _TABLE, json.dumps(table).encode())
@@ -236,9 +246,12 @@ def read_part(folder: Path, size: Size, count: int) -> Part:
         "planes": (count, math.ceil(N_PLANES * area / 8)), "policy": (count, area), "reply": (count, area),
         "root": (count, 3),
     }  # fmt: skip
-    part = Part(*(
-        read_array(folder, size, name, shapes.get(name, (count,)), kind) for name, kind in COLUMNS.items()
-    ))  # type: ignore[arg-type]
+    arrays: dict[str, Any] = {
+        name: read_array(folder, size, name, shapes.get(name, (count,)), kind)
+        for name, kind in COLUMNS.items()
+    }
+    sampled: dict[str, Any] = {name: read_array(folder, size, name, (count,), np.float16) for name in SAMPLED}
+    part = Part(**arrays, sampled=sampled)
     if part.result.max() > 2:
         raise ValueError(f"{folder}: a result of {size[0]}x{size[1]} is neither win, draw nor loss")
     return part

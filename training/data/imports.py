@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.data.shards import SUFFIX, RecordError, list_shards, read_digest, read_header
+from training.data.shards import SUFFIX, RecordError, list_shards, read_counts, read_digest
 from training.files.atomic import write_atomically
 
 _IMPORTED = "000000-from"  # sorts before the shards of the first cycle
@@ -26,10 +26,10 @@ def count_games(records: Path) -> tuple[Count, Count]:
     own, others = Count(), Count()
     for path in list_shards(records):
         with contextlib.suppress(RecordError):
-            header = read_header(path)
+            games, positions = read_counts(path)
             count = others if path.name.startswith(_IMPORTED) else own
-            count.games += int(str(header["games"]))
-            count.positions += int(str(header["positions"]))
+            count.games += games
+            count.positions += positions
     return own, others
 
 
@@ -61,7 +61,7 @@ def newest_shards(folders: Sequence[Path], positions: int = 0) -> list[tuple[Pat
         digest = read_digest(path)
         if digest not in chosen:
             chosen[digest] = path, f"{name}-{digest.hex()[:12]}{SUFFIX}"
-            total += int(str(read_header(path)["positions"]))
+            total += read_counts(path)[1]
     return [(path, name, digest) for digest, (path, name) in chosen.items()]
 
 
@@ -84,7 +84,7 @@ def import_shards(folders: Sequence[Path], target: Path, positions: int = 0) -> 
     here = {read_digest(path) for path in list_shards(target)}
     total = 0
     for path, name, digest in newest_shards(folders, positions):
-        total += int(str(read_header(path)["positions"]))
+        total += read_counts(path)[1]
         if digest not in here:
             write_atomically(target / name, path.read_bytes())
     return total

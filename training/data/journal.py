@@ -1,32 +1,44 @@
-"""Journals: finished games that are not in a shard yet, kept so that a killed worker loses none of them.
+"""Journals: shards that still grow. A worker appends each game as it ends, so that a kill loses none of them.
 
-A journal is 8 bytes b"TNGJRNL2", then for each entry 4 bytes of length, little endian, and a shard
-(`training.data.shards`) of one game, or of those that arrived together from elsewhere; so reading one can do
-no more than reading a shard can.
+A journal has the bytes of a shard (`training.data.shards`) with one block for each game, or for those that
+arrived together from elsewhere. It becomes a shard by its name; what a kill cut off is truncated before.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
+from training.data import older
+from training.data.columns import unpack
 from training.data.records import SelfPlayRecord
-from training.data.shards import SUFFIX, RecordError, decode, encode, write_shard
+from training.data.shards import (
+    DAMAGE,
+    MAGIC,
+    MAX_BYTES,
+    SUFFIX,
+    RecordError,
+    decode,
+    encode_block,
+    read_blocks,
+    write_shard,
+)
 from training.files.atomic import naming
-
-_MAGIC = b"TNGJRNL2"
-_LENGTH = struct.Struct("<I")
-MAX_ENTRY = 1 << 20
-"""Bytes of an entry (derived: a game of 484 positions of 400 bytes, five times over)."""
+from training.files.foreign import read_bounded
 
 
 class Journal:
-    """Finished games that are not in a shard yet, in an append-only file."""
+    """A shard that grows, in an append-only file."""
 
     def __init__(self, path: Path) -> None:
+        """Open a journal, which begins when the first game is added.
+
+        Args:
+            path: ends in `.journal`; the shard has the same name with the suffix of shards.
+        """
         self._path = path
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115
 
@@ -36,16 +48,16 @@ class Journal:
         Raises:
             OSError: see `append`.
         """
-        self.append(encode([game], preset=0))
+        self.append(encode_block([game]))
 
-    def append(self, data: bytes) -> None:
-        """Append the bytes of a shard of at most `MAX_ENTRY` bytes; see `add`.
+    def append(self, blocks: bytes) -> None:
+        """Append blocks of games; see `add`.
 
         Raises:
-            OSError: disk full; it names the file, which ends behind the entry before.
+            OSError: disk full; it names the file, which ends behind the block before.
         """
         end = self._file.tell()
-        left = memoryview((b"" if end else _MAGIC) + _LENGTH.pack(len(data)) + data)
+        left = memoryview((b"" if end else MAGIC) + blocks)
         with naming(self._path):
             try:
                 while left:
@@ -55,11 +67,30 @@ class Journal:
                 self._file.seek(end)
                 raise
 
-    def close(self) -> None:
-        """Close and remove the file; its games stand in a shard now."""
-        self._file.close()
+    def seal(self) -> Path | None:
+        """Close the file and make it a shard; return the shard, None without a game.
+
+        Raises:
+            OSError: the disk fails; the journal stays.
+        """
+        with naming(self._path), self._file as file:
+            end = file.tell()
+            os.fsync(file.fileno())
+        if end:
+            shard = _free(self._path, self._path.stem)
+            with naming(self._path):
+                os.replace(self._path, shard)
+            return shard
         with contextlib.suppress(OSError):
             os.unlink(self._path)
+        return None
+
+
+def _free(path: Path, stem: str) -> Path:
+    """Return a name for a shard that no file has: a run that was killed plays a cycle again."""
+    stems = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
+    shards = (path.with_name(f"{name}{SUFFIX}") for name in stems)
+    return next(shard for shard in shards if not shard.exists())
 
 
 def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[SelfPlayRecord]:
@@ -69,27 +100,29 @@ def read_journal(path: Path, on_damage: Callable[[RecordError], None]) -> list[S
         path: of the journal.
         on_damage: called once if there is something else than that: games behind it are not read.
     """
+    return _read(path, on_damage)[0]
+
+
+def _read(path: Path, on_damage: Callable[[RecordError], None]) -> tuple[list[SelfPlayRecord], int]:
+    """Return the games of `read_journal`, and where they end in a file that can be truncated there, or 0."""
     games: list[SelfPlayRecord] = []
-    with open(path, "rb") as f:
-        start = f.read(len(_MAGIC))
-        if start != _MAGIC:
-            if not _MAGIC.startswith(start):
-                on_damage(RecordError(f"{path}: not a journal of this version"))
-            return games
-        while len(head := f.read(_LENGTH.size)) == _LENGTH.size:
-            (size,) = _LENGTH.unpack(head)
-            if size > MAX_ENTRY:
-                on_damage(RecordError(f"{path}: damaged behind {len(games)} games"))
-                break
-            data = f.read(size)
-            if len(data) < size:
-                break
-            try:
-                games += decode(data, path)
-            except RecordError as error:
-                on_damage(error)
-                break
-    return games
+    end = 0
+    try:
+        data = read_bounded(path, MAX_BYTES)
+        if data.startswith(older.JOURNAL_MAGIC):
+            for entry in older.entries(data):
+                games += decode(entry, path)
+        elif data.startswith(MAGIC):
+            for block, behind in read_blocks(data):
+                games += unpack([block])
+                end = behind
+        elif not MAGIC.startswith(data) and not older.JOURNAL_MAGIC.startswith(data):
+            raise ValueError("not a journal of this version")
+    except RecordError as error:
+        on_damage(error)
+    except DAMAGE as error:
+        on_damage(RecordError(f"{path}: {error}, behind {len(games)} games"))
+    return games, end
 
 
 def recover_journals(records: Path, report: Callable[[str], None]) -> int:
@@ -101,19 +134,28 @@ def recover_journal(path: Path, report: Callable[[str], None]) -> list[SelfPlayR
     """Turn the journal of a killed worker into a shard and return the games saved.
 
     Args:
-        path: of the journal. It is removed; a damaged one is put aside as `NAME.journal.damaged`.
+        path: of the journal. It is truncated and renamed; a damaged one is put aside as
+            `NAME.journal.damaged`, and one of release 0.1.0 is written anew.
         report: gets a line about a damaged one.
     """
     damage: list[RecordError] = []
-    # A kill between writing the shard and removing the journal leaves both.
-    games = [] if path.with_suffix(SUFFIX).exists() else read_journal(path, damage.append)
-    if games:
-        write_shard(path.with_name(f"{path.stem}-recovered{SUFFIX}"), games)
+    games, end = _read(path, damage.append)
+    shard = _free(path, f"{path.stem}-recovered")
     if damage:
+        if games:
+            write_shard(shard, games)
         aside = path.with_name(f"{path.name}.damaged")
         os.replace(path, aside)
         report(f"{damage[0]}; {len(games)} games saved, the file is kept as {aside.name}")
+    elif end:
+        os.truncate(path, end)
+        os.replace(path, shard)
     else:
+        # Release 0.1.0 wrote the shard, then removed the journal: a kill in between left both.
+        if path.with_suffix(SUFFIX).exists():
+            games = []
+        if games:
+            write_shard(shard, games)
         path.unlink()
     return games
 

@@ -1,13 +1,18 @@
 """Game records: what self-play hands to the learner. `training.data.shards` keeps them in files.
 
+The fields of `SelfPlayRecord` are the one list of what a record holds: each names the column that stores it.
+Packing, unpacking, checks of ranges and defaults for older files follow from that list.
+
 Shapes: `S` recorded positions of a game, `K` policy entries of a game.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,42 +50,86 @@ class End(enum.IntEnum):
     """Renju: black had only forbidden points, or played one."""
 
 
+class Per(enum.Enum):
+    """What a column has one value for."""
+
+    GAME = enum.auto()
+    MOVE = enum.auto()
+    POSITION = enum.auto()
+    ENTRY = enum.auto()
+    """Of a policy target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a field of a record is stored.
+
+    Attributes:
+        per: what it has one value for, or `width` values.
+        dtype: unsigned, as stored.
+        smallest, largest: of any value; None: what `dtype` holds.
+        width: values for each; more than 1 make rows.
+        since: number of the format (`FORMAT`) that stores it first.
+        default: value in files of older formats, and of positions that nobody searched.
+        make: turns the value of a game into the field's type.
+        sampling_unit: of one step, for columns that sampling weights depend on; datasets keep those.
+    """
+
+    per: Per
+    dtype: type[np.unsignedinteger[Any]]
+    smallest: int = 0
+    largest: int | None = None
+    width: int = 1
+    since: int = 1
+    default: int = 0
+    make: Callable[[int], int] = int
+    sampling_unit: float | None = None
+
+
+def _stored(per: Per, dtype: type[np.unsignedinteger[Any]], **options: Any) -> dict[str, Column]:
+    return {"column": Column(per, dtype, **options)}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SelfPlayRecord:
     """One self-play game. Arrays are quantised as stored, so a round trip changes nothing.
 
+    A new field goes to the end, with the next `since`; `FORMAT` follows.
+
     Attributes:
         rule, width, height: as of `engine.rules`.
-        moves: uint16 [n] points from the empty board, black first, colours alternate.
         opening: moves[:opening] were given, not searched.
         winner: 0 black, 1 white, 2 draw.
         end: reason of the end.
+        net_id: the net that played.
+        seed: of the game, 0 to 2**64 - 1.
+        moves: uint16 [n] points from the empty board, black first, colours alternate.
         flags: uint8 [S], `Flag` bits of the position before ply opening + i. S is n - opening, or one more
             when the last position was searched (or proven) and no move was played there.
         root_wl: uint8 [S, 2] searched win and loss probability x 255 for the side to move.
         surprise: uint8 [S] KL(target || prior) in steps of 1/16 nat.
         counts: uint8 [S] policy entries of each position; 0 where there is no target.
+        weights: uint8 [K] probability of an entry relative to the largest one of the position x 255.
         points: uint16 [K] points of all entries, ascending within a position.
-        weights: uint8 [K] their probability relative to the largest one of the position x 255.
-        net_id: the net that played.
-        seed: of the game, 0 to 2**64 - 1.
     """
 
-    rule: int
-    width: int
-    height: int
-    moves: npt.NDArray[np.uint16]
-    opening: int
-    winner: int
-    end: End
-    flags: npt.NDArray[np.uint8]
-    root_wl: npt.NDArray[np.uint8]
-    surprise: npt.NDArray[np.uint8]
-    counts: npt.NDArray[np.uint8]
-    points: npt.NDArray[np.uint16]
-    weights: npt.NDArray[np.uint8]
+    rule: int = field(metadata=_stored(Per.GAME, np.uint16))
+    width: int = field(metadata=_stored(Per.GAME, np.uint16))
+    height: int = field(metadata=_stored(Per.GAME, np.uint16))
+    opening: int = field(metadata=_stored(Per.GAME, np.uint16))
+    winner: int = field(metadata=_stored(Per.GAME, np.uint16, largest=DRAW))
+    end: End = field(metadata=_stored(Per.GAME, np.uint16, largest=max(End), make=End))
     net_id: str
-    seed: int
+    seed: int = field(metadata=_stored(Per.GAME, np.uint64))
+    moves: npt.NDArray[np.uint16] = field(metadata=_stored(Per.MOVE, np.uint16))
+    flags: npt.NDArray[np.uint8] = field(metadata=_stored(Per.POSITION, np.uint8, largest=sum(Flag)))
+    root_wl: npt.NDArray[np.uint8] = field(metadata=_stored(Per.POSITION, np.uint8, width=2))
+    surprise: npt.NDArray[np.uint8] = field(
+        metadata=_stored(Per.POSITION, np.uint8, sampling_unit=_SURPRISE_STEP)
+    )
+    counts: npt.NDArray[np.uint8] = field(metadata=_stored(Per.POSITION, np.uint8))
+    weights: npt.NDArray[np.uint8] = field(metadata=_stored(Per.ENTRY, np.uint8, smallest=1))
+    points: npt.NDArray[np.uint16] = field(metadata=_stored(Per.ENTRY, np.uint16))
 
     @property
     def positions(self) -> int:
@@ -114,6 +163,45 @@ class SelfPlayRecord:
         return out
 
 
+COLUMNS: dict[str, Column] = {
+    f.name: f.metadata["column"] for f in dataclasses.fields(SelfPlayRecord) if "column" in f.metadata
+}
+"""How each field is stored, in the order of a file. The names of nets are stored apart."""
+FORMAT = max(column.since for column in COLUMNS.values())
+"""Number of the newest format of columns."""
+SAMPLED = {name: column.sampling_unit for name, column in COLUMNS.items() if column.sampling_unit}
+"""Columns that sampling weights depend on, and the unit of each."""
+
+
+def _position_columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of positions that are given by rows; what a row lacks has its default."""
+    found = {}
+    for name, column in COLUMNS.items():
+        if column.per is Per.POSITION:
+            default = [column.default] * column.width if column.width > 1 else column.default
+            values = np.array([row.get(name, default) for row in rows], column.dtype)
+            found[name] = values.reshape(-1, column.width) if column.width > 1 else values
+    return found
+
+
+def extended(
+    game: SelfPlayRecord, moves: Sequence[int], positions: Sequence[dict[str, Any]]
+) -> SelfPlayRecord:
+    """Return a game with more moves, and positions without a target, at its end.
+
+    Args:
+        game: it stays as it is.
+        moves: points.
+        positions: columns of each further position by name; those left out have their defaults.
+    """
+    more: dict[str, Any] = {
+        name: np.concatenate([getattr(game, name), values])
+        for name, values in _position_columns(positions).items()
+    }
+    all_moves = np.concatenate([game.moves, np.array(moves, np.uint16)])
+    return dataclasses.replace(game, moves=all_moves, **more)
+
+
 class GameBuilder:
     """Collects one game while it is played.
 
@@ -127,9 +215,7 @@ class GameBuilder:
         self._moves = [int(p) for p in opening]
         self._opening = len(self._moves)
         self._net_id, self._seed = net_id, seed
-        self._flags: list[int] = []
-        self._wl: list[tuple[int, int]] = []
-        self._surprise: list[int] = []
+        self._positions: list[dict[str, Any]] = []
         self._points: list[npt.NDArray[np.uint16]] = []
         self._weights: list[npt.NDArray[np.uint8]] = []
 
@@ -151,9 +237,14 @@ class GameBuilder:
             surprise: KL(target || prior) in nats.
         """
         p, w = quantise_policy(points, probabilities)
-        self._flags.append(int(flags))
-        self._wl.append((round(255 * min(max(wdl[0], 0), 1)), round(255 * min(max(wdl[2], 0), 1))))
-        self._surprise.append(min(255, max(0, round(surprise / _SURPRISE_STEP))))
+        self._positions.append(
+            {
+                "flags": int(flags),
+                "root_wl": [round(255 * min(max(wdl[side], 0), 1)) for side in (0, 2)],
+                "surprise": min(255, max(0, round(surprise / _SURPRISE_STEP))),
+                "counts": len(p),
+            }
+        )
         self._points.append(p)
         self._weights.append(w)
 
@@ -168,9 +259,9 @@ class GameBuilder:
             ValueError: the number of recorded positions does not fit the moves.
         """
         rule, width, height = self._head
-        if len(self._flags) - (len(self._moves) - self._opening) not in (0, 1):
+        if len(self._positions) - (len(self._moves) - self._opening) not in (0, 1):
             raise ValueError(
-                f"{len(self._flags)} positions for {len(self._moves) - self._opening} searched moves"
+                f"{len(self._positions)} positions for {len(self._moves) - self._opening} searched moves"
             )
         return SelfPlayRecord(
             rule=rule,
@@ -180,10 +271,7 @@ class GameBuilder:
             opening=self._opening,
             winner=int(winner),
             end=End(end),
-            flags=np.array(self._flags, np.uint8),
-            root_wl=np.array(self._wl, np.uint8).reshape(-1, 2),
-            surprise=np.array(self._surprise, np.uint8),
-            counts=np.array([len(p) for p in self._points], np.uint8),
+            **_position_columns(self._positions),
             points=np.concatenate([np.zeros(0, np.uint16), *self._points]),
             weights=np.concatenate([np.zeros(0, np.uint8), *self._weights]),
             net_id=self._net_id,

@@ -25,7 +25,7 @@ from engine.encoding import encode_games
 from engine.rules.geometry import symmetries as symmetries_of
 from training.data.augment import destinations
 from training.data.dataset import Batch
-from training.data.records import Flag, SelfPlayRecord
+from training.data.records import SAMPLED, Flag, SelfPlayRecord
 from training.data.shards import NAME, RecordError, list_shards, read_shards
 from training.settings.schema import LearnerConfig
 
@@ -59,7 +59,10 @@ class Chunk:
         self.game = np.repeat(np.arange(len(games)), positions)
         self.index = np.concatenate([np.arange(n) for n in positions])
         self.flags = np.concatenate([g.flags for g in games])
-        self.surprise = np.concatenate([g.surprise for g in games]).astype(np.float32) / 16
+        self.sampled = {
+            name: np.concatenate([getattr(g, name) for g in games]).astype(np.float32) * np.float32(unit)
+            for name, unit in SAMPLED.items()
+        }
         counts = np.concatenate([g.counts for g in games])
         self.has_policy = ((self.flags & Flag.FULL) != 0) & (counts > 0)
         self.ends = np.cumsum(counts, dtype=np.int64)
@@ -93,7 +96,7 @@ def chunks_of(games: Sequence[SelfPlayRecord]) -> dict[Size, Chunk]:
 
 def sampling_weights(
     full: npt.NDArray[np.bool_],
-    surprise: npt.NDArray[np.float32],
+    sampled: Mapping[str, npt.NDArray[np.floating[Any]]],
     by_rule: npt.NDArray[np.float64],
     config: LearnerConfig,
 ) -> npt.NDArray[np.float64]:
@@ -101,10 +104,11 @@ def sampling_weights(
 
     Args:
         full: bool [S], those with a policy target.
-        surprise: [S] KL(target || prior), nats.
+        sampled: columns that weights depend on (`training.data.records.SAMPLED`), [S] each.
         by_rule: [S] weights of their rules.
         config: sampling settings.
     """
+    surprise = sampled["surprise"]
     mean = max(float(surprise[full].mean()) if full.any() else 1.0, 1e-3)
     weight = (1 - config.surprise) + config.surprise * np.minimum(surprise / mean, _LARGEST_WEIGHT)
     weighed: npt.NDArray[np.float64] = np.where(full, weight, config.fast_weight) * by_rule
@@ -206,7 +210,7 @@ class ReplayBuffer:
         for window in self._sizes.values():
             weight = sampling_weights(
                 np.concatenate([chunk.has_policy for chunk in window.chunks]),
-                np.concatenate([chunk.surprise for chunk in window.chunks]),
+                {name: np.concatenate([chunk.sampled[name] for chunk in window.chunks]) for name in SAMPLED},
                 np.concatenate([chunk.rule_weights(rules) for chunk in window.chunks]),
                 c,
             )

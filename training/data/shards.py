@@ -1,191 +1,69 @@
 """Shards: game records in compact, checksummed files.
 
-A shard is one file, written whole and renamed into place:
+A shard grows while its games are played, as a journal (`training.data.journal`), and is renamed when it is
+complete; so each game is written once. A file is
 
-    8 bytes   magic b"TNGSHARD"
-    4 bytes   header length, little endian
-    header    JSON: format, feature_version, games, positions, net_ids, raw_bytes
-    payload   LZMA of the columns below, one after the other, each with a 4-byte length in front
-    16 bytes  BLAKE2b of everything before
+    8 bytes   magic b"TNGSHRD2"
+    blocks    of games that ended together, one after the other
 
-Columns hold all games of the shard in order; lengths of variable parts stand in `plies`, `searched` and
-`counts`. Policy points are stored ascending as differences, which compresses to about half a byte each.
+and a block is
+
+    20 bytes  format of the columns and feature version (2 bytes each), games, positions, bytes of the
+              unpacked payload and of the packed one (4 bytes each), little endian
+    payload   names of the nets as JSON with a 4-byte length in front, then the columns of
+              `training.data.columns`, compressed with DEFLATE
+    16 bytes  BLAKE2b of header and payload
+
+Shards of release 0.1.0 are read too (`training.data.older`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import lzma
 import re
 import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import BinaryIO
 
 from engine.encoding import FEATURE_VERSION, PLANES_OF
-from engine.rules.rule import Rule
-from training.data.records import DRAW, End, Flag, SelfPlayRecord
+from training.data import older
+from training.data.columns import Block, pack, unpack
+from training.data.records import FORMAT, SelfPlayRecord
 from training.files.atomic import write_atomically
-from training.files.foreign import is_count, is_list_of, parse_table, read_bounded
+from training.files.foreign import is_list_of, read_bounded
 
-Scalar = TypeVar("Scalar", bound=np.generic)
-
-FORMAT = 1
 SUFFIX = ".shard"
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,150}}{re.escape(SUFFIX)}")
 """Name of a file with a shard, in no folder."""
 MAX_RAW_BYTES = 256 << 20
 """Largest unpacked columns of a shard, bytes (*derived*: 5 million positions; a cycle has some thousands)."""
 MAX_BYTES = MAX_RAW_BYTES + (2 << 20)
-"""Largest file: what does not compress grows by less than a hundredth, and the header."""
-_MAX_HEADER = 1 << 20
+"""Largest file: what does not compress grows by less than a hundredth, and the headers."""
+MAGIC = b"TNGSHRD2"
+_HEADER = struct.Struct("<HHIIII")
+_LENGTH = struct.Struct("<I")
 _MAX_NAME = 200  # characters of a net id
-_LZMA_MEMORY = 64 << 20  # derived: ten times what unpacking of preset 4 takes
-_MAGIC = b"TNGSHARD"
 _DIGEST = 16
-SIDES = (5, 22)
-"""Shortest and longest side of a board, cells (protocol)."""
+_LEVEL = 9  # of DEFLATE: 0.05 ms a game, and 2 % smaller than level 6
+
+DAMAGE = (ValueError, IndexError, struct.error, lzma.LZMAError, zlib.error)
+"""What reading damaged contents raises."""
 
 
 class RecordError(ValueError):
     """A shard is damaged or of another version; the message names the file and the reason."""
 
 
-_SCALARS = ("rule", "width", "height", "opening", "winner", "end")
-
-
-def _pack(games: Sequence[SelfPlayRecord], net_ids: list[str]) -> bytes:
-    index = {name: i for i, name in enumerate(net_ids)}
-    columns = [np.array([int(getattr(g, name)) for g in games], np.uint16) for name in _SCALARS]
-    columns += [
-        np.array([len(g.moves) for g in games], np.uint16),
-        np.array([g.positions for g in games], np.uint16),
-        np.array([index[g.net_id] for g in games], np.uint16),
-        np.array([g.seed for g in games], np.uint64),
-    ]
-    for name in ("moves", "flags", "root_wl", "surprise", "counts", "weights"):
-        columns.append(np.concatenate([getattr(g, name).ravel() for g in games]))
-    counts = columns[-2]
-    points = np.concatenate([g.points for g in games]).astype(np.int32)
-    delta = np.diff(points, prepend=0)
-    starts = (np.cumsum(counts.astype(np.int64)) - counts)[counts > 0]
-    delta[starts] = points[starts]
-    columns.append(delta.astype(np.uint16))
-    parts = []
-    for column in columns:
-        # Low bytes, then high bytes: the high ones are nearly constant and vanish in the compression.
-        raw = np.ascontiguousarray(column.reshape(-1, 1).view(np.uint8).T).tobytes()
-        parts += [struct.pack("<I", len(raw)), raw]
-    return b"".join(parts)
-
-
-class _Columns:
-    """Reads columns back in the order they were packed."""
-
-    def __init__(self, raw: bytes) -> None:
-        self._raw, self._at = raw, 0
-
-    def next(self, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
-        (size,) = struct.unpack_from("<I", self._raw, self._at)
-        start = self._at + 4
-        if start + size > len(self._raw):
-            raise ValueError("column behind the end")
-        self._at = start + size
-        width = np.dtype(dtype).itemsize
-        split = np.frombuffer(self._raw, np.uint8, size, start).reshape(width, -1)
-        return np.ascontiguousarray(split.T).view(dtype).ravel()
-
-
-def _unpack(raw: bytes, net_ids: list[str]) -> list[SelfPlayRecord]:
-    columns = _Columns(raw)
-    scalars = [columns.next(np.uint16).astype(int).tolist() for _ in _SCALARS]
-    plies = columns.next(np.uint16).astype(np.int64)
-    searched = columns.next(np.uint16).astype(np.int64)
-    nets = columns.next(np.uint16)
-    seeds = columns.next(np.uint64)
-    moves = columns.next(np.uint16)
-    flags, root_wl, surprise, counts, weights = (columns.next(np.uint8) for _ in range(5))
-    delta = columns.next(np.uint16)
-    positions, entries = int(searched.sum()), int(counts.sum(dtype=np.int64))
-    if any(len(column) != len(plies) for column in (*scalars, searched, nets, seeds)):
-        raise ValueError("columns of games disagree")
-    if (len(moves), len(flags), len(surprise), len(counts)) != (plies.sum(), *[positions] * 3) or (
-        len(root_wl) != 2 * positions or len(weights) != entries or len(delta) != entries
-    ):
-        raise ValueError("column lengths disagree")
-    entry_ends = np.cumsum(counts.astype(np.int64))
-    total = np.cumsum(delta.astype(np.int64))
-    used = counts > 0
-    base = (total - delta)[(entry_ends - counts)[used]]  # running sum in front of each position
-    points = total - np.repeat(base, counts[used])
-    _check(np.array(scalars, np.int64), plies, searched, moves, flags, counts, points, weights)
-    points = points.astype(np.uint16)
-    games = []
-    m = s = k = 0
-    for i, (n, sn) in enumerate(zip(plies.tolist(), searched.tolist(), strict=True)):
-        kn = int(counts[s : s + sn].sum(dtype=np.int64))
-        rule, width, height, opening, winner, end = (column[i] for column in scalars)
-        games.append(
-            SelfPlayRecord(
-                rule=rule, width=width, height=height, moves=moves[m : m + n], opening=opening,
-                winner=winner, end=End(end), flags=flags[s : s + sn],
-                root_wl=root_wl[2 * s : 2 * (s + sn)].reshape(-1, 2), surprise=surprise[s : s + sn],
-                counts=counts[s : s + sn], points=points[k : k + kn], weights=weights[k : k + kn],
-                net_id=net_ids[int(nets[i])], seed=int(seeds[i]),
-            )
-        )  # fmt: skip
-        m, s, k = m + n, s + sn, k + kn
-    return games
-
-
-def _check(
-    scalars: npt.NDArray[np.int64],
-    plies: npt.NDArray[np.int64],
-    searched: npt.NDArray[np.int64],
-    moves: npt.NDArray[np.generic],
-    flags: npt.NDArray[np.generic],
-    counts: npt.NDArray[np.generic],
-    points: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.generic],
-) -> None:
-    """Refuse columns that no games can have made, so that whoever reads games need not doubt them.
-
-    Raises:
-        ValueError: what is wrong.
-    """
-    rule, width, height, opening, winner, _ = scalars
-    area = width * height
-    move, count = moves.astype(np.int64), counts.astype(np.int64)
-    numbered = np.repeat(np.arange(len(plies)), plies) << 16 | move
-    wrong = {
-        "a rule": ~np.isin(rule, [int(r) for r in Rule]),
-        "a board": (np.minimum(width, height) < SIDES[0]) | (np.maximum(width, height) > SIDES[1]),
-        "a winner": winner > DRAW,
-        "the length of a game": (plies > area) | (opening > plies),
-        "the number of positions": (searched < plies - opening) | (searched > plies - opening + 1),
-        "a move": move >= np.repeat(area, plies),
-        "flags": flags.astype(np.int64) > sum(Flag),
-        "the size of a target": count > np.repeat(area, searched),
-        "a point of a target": (points < 0) | (points >= np.repeat(np.repeat(area, searched), count)),
-        "a weight of a target": weights == 0,
-    }
-    for what, found in wrong.items():
-        if np.any(found):
-            raise ValueError(f"{what} is impossible")
-    if len(np.unique(numbered)) < len(numbered):
-        raise ValueError("two stones on one point")
-
-
-def encode(games: Sequence[SelfPlayRecord], preset: int = 4) -> bytes:
-    """Return the bytes of a shard.
+def encode_block(games: Sequence[SelfPlayRecord]) -> bytes:
+    """Return the bytes of a block.
 
     Args:
         games: at least one.
-        preset: of LZMA; a lower one is faster and makes a larger shard.
 
     Raises:
         ValueError: no games, or more than one shard may hold.
@@ -193,21 +71,23 @@ def encode(games: Sequence[SelfPlayRecord], preset: int = 4) -> bytes:
     if not games:
         raise ValueError("a shard needs at least one game")
     net_ids = sorted({g.net_id for g in games})
-    raw = _pack(games, net_ids)
+    names = json.dumps(net_ids).encode()
+    raw = _LENGTH.pack(len(names)) + names + pack(games, net_ids, FORMAT)
     if len(raw) > MAX_RAW_BYTES:
         raise ValueError(f"{len(games)} games are too many for one shard: play fewer positions a cycle")
-    header = json.dumps(
-        {
-            "format": FORMAT,
-            "feature_version": FEATURE_VERSION,
-            "games": len(games),
-            "positions": sum(g.positions for g in games),
-            "net_ids": net_ids,
-            "raw_bytes": len(raw),
-        }
-    ).encode()
-    body = _MAGIC + struct.pack("<I", len(header)) + header + lzma.compress(raw, preset=preset)
-    return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
+    payload = zlib.compress(raw, _LEVEL, -zlib.MAX_WBITS)
+    positions = sum(g.positions for g in games)
+    body = _HEADER.pack(FORMAT, FEATURE_VERSION, len(games), positions, len(raw), len(payload)) + payload
+    return body + _digest(body)
+
+
+def encode(games: Sequence[SelfPlayRecord]) -> bytes:
+    """Return the bytes of a shard of one block; see `encode_block`."""
+    return MAGIC + encode_block(games)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
 
 
 def write_shard(path: Path | str, games: Sequence[SelfPlayRecord]) -> int:
@@ -222,28 +102,71 @@ def write_shard(path: Path | str, games: Sequence[SelfPlayRecord]) -> int:
 
     Raises:
         OSError: disk full or no permission; it names the file, and no half file is left behind.
-        ValueError: see `encode`.
+        ValueError: see `encode_block`.
     """
     data = encode(games)
     write_atomically(Path(path), data)
     return len(data)
 
 
-def read_header(path: Path | str) -> dict[str, object]:
-    """Return the header of a shard without reading or checking its payload.
+def _check_version(version: object) -> None:
+    """Refuse games of another feature version. Games hold moves, so those of older versions will do.
+
+    Raises:
+        ValueError: this program does not know the version.
+    """
+    if isinstance(version, bool) or not isinstance(version, int) or version not in PLANES_OF:
+        raise ValueError(f"recorded for feature version {version!r}, this program has {FEATURE_VERSION}")
+
+
+def _read_head(data: bytes) -> tuple[int, int, int, int, int]:
+    """Return format, games, positions and bytes, unpacked and packed, of a block from its header.
+
+    Raises:
+        ValueError: damaged, or of another version.
+    """
+    form, version, games, positions, raw_bytes, size = _HEADER.unpack(data)
+    if not 1 <= form <= FORMAT:
+        raise ValueError(f"shard format {form}, this program reads 1 to {FORMAT}")
+    _check_version(version)
+    _check_size(max(raw_bytes, size))
+    return form, games, positions, raw_bytes, size
+
+
+def _check_size(raw_bytes: int) -> None:
+    if raw_bytes > MAX_RAW_BYTES:
+        raise ValueError(f"says that it unpacks to {raw_bytes} bytes; {MAX_RAW_BYTES} are allowed")
+
+
+def read_counts(path: Path | str) -> tuple[int, int]:
+    """Return games and positions of a shard, as its headers say, without reading or checking the columns.
 
     Raises:
         RecordError: not a shard, or of another version.
     """
-    with open(path, "rb") as f:
-        start = f.read(len(_MAGIC) + 4)
-        if len(start) < len(_MAGIC) + 4 or start[: len(_MAGIC)] != _MAGIC:
-            raise RecordError(f"{path}: not a shard")
-        (size,) = struct.unpack("<I", start[len(_MAGIC) :])
-        if size > _MAX_HEADER:
-            raise RecordError(f"{path}: header damaged")
-        text = f.read(size)
-    return _parse_header(text, path)
+    with open(path, "rb") as file:
+        magic = file.read(len(MAGIC))
+        try:
+            if magic == older.SHARD_MAGIC:
+                header = older.read_header(file)
+                _check_version(header.feature_version)
+                return header.games, header.positions
+            if magic == MAGIC:
+                return _count_blocks(file)
+        except ValueError as error:
+            raise RecordError(f"{path}: {error}") from error
+    raise RecordError(f"{path}: not a shard")
+
+
+def _count_blocks(file: BinaryIO) -> tuple[int, int]:
+    games = positions = 0
+    while head := file.read(_HEADER.size):
+        if len(head) < _HEADER.size:
+            raise ValueError("header damaged")
+        _, more_games, more_positions, _, size = _read_head(head)
+        games, positions = games + more_games, positions + more_positions
+        file.seek(size + _DIGEST, io.SEEK_CUR)
+    return games, positions
 
 
 def read_digest(path: Path | str) -> bytes:
@@ -253,36 +176,10 @@ def read_digest(path: Path | str) -> bytes:
         RecordError: too short for a shard.
     """
     with open(path, "rb") as f:
-        if f.seek(0, 2) < len(_MAGIC) + 4 + _DIGEST:
+        if f.seek(0, 2) < len(MAGIC) + _DIGEST:
             raise RecordError(f"{path}: not a shard")
         f.seek(-_DIGEST, 2)
         return f.read()
-
-
-def _parse_header(text: bytes, path: Path | str) -> dict[str, object]:
-    try:
-        header = parse_table(text, path)
-    except ValueError as error:
-        raise RecordError(f"{path}: header damaged") from error
-    if header.get("format") != FORMAT:
-        raise RecordError(f"{path}: shard format {header.get('format')!r}, this program reads {FORMAT}")
-    version = header.get("feature_version")  # games hold moves: those of older versions will do
-    if isinstance(version, bool) or not isinstance(version, int) or version not in PLANES_OF:
-        raise RecordError(
-            f"{path}: recorded for feature version {header.get('feature_version')!r}, "
-            f"this program has {FEATURE_VERSION}"
-        )
-    counts = [header.get(name) for name in ("games", "positions", "raw_bytes")]
-    names = header.get("net_ids")
-    if not is_list_of(counts, is_count) or not is_list_of(names, _is_name):
-        raise RecordError(f"{path}: header damaged")
-    if int(str(counts[2])) > MAX_RAW_BYTES:
-        raise RecordError(f"{path}: says that it unpacks to {counts[2]} bytes; {MAX_RAW_BYTES} are allowed")
-    return header
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _MAX_NAME
 
 
 def read_shard(path: Path | str) -> list[SelfPlayRecord]:
@@ -308,23 +205,45 @@ def decode(data: bytes, source: Path | str) -> list[SelfPlayRecord]:
     Raises:
         RecordError: see `read_shard`.
     """
-    body, digest = data[:-_DIGEST], data[-_DIGEST:]
-    start = len(_MAGIC) + 4
-    if len(body) < start or body[: len(_MAGIC)] != _MAGIC:
-        raise RecordError(f"{source}: not a shard")
-    if hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
-        raise RecordError(f"{source}: checksum wrong, the file is damaged or cut short")
-    (size,) = struct.unpack_from("<I", body, len(_MAGIC))
-    header = _parse_header(body[start : start + size], source)
-    net_ids = header["net_ids"]
-    assert isinstance(net_ids, list)
     try:
-        games = _unpack(_inflate(body[start + size :], int(str(header["raw_bytes"]))), net_ids)
-        if (len(games), sum(g.positions for g in games)) != (header["games"], header["positions"]):
-            raise ValueError("the header counts other games")
-    except (ValueError, IndexError, struct.error, lzma.LZMAError) as error:
-        raise RecordError(f"{source}: contents damaged ({error})") from error
-    return games
+        if data.startswith(older.SHARD_MAGIC):
+            return _decode_older(data)
+        if not data.startswith(MAGIC):
+            raise ValueError("not a shard")
+        blocks = list(read_blocks(data))
+        if not blocks or blocks[-1][1] != len(data):
+            raise ValueError("checksum missing, the file is cut short")
+        return unpack([block for block, _ in blocks])
+    except DAMAGE as error:
+        raise RecordError(f"{source}: {error}") from error
+
+
+def read_blocks(data: bytes) -> Iterator[tuple[Block, int]]:
+    """Yield the blocks of a shard or journal, each with the place where it ends.
+
+    The last one is in front of a block that is cut short. The columns are not checked; `unpack` does that.
+
+    Raises:
+        ValueError, struct.error, zlib.error: a block is damaged.
+    """
+    at = len(MAGIC)
+    left = MAX_RAW_BYTES
+    while at + _HEADER.size <= len(data):
+        form, games, positions, raw_bytes, size = _read_head(data[at : at + _HEADER.size])
+        stop = at + _HEADER.size + size
+        if stop + _DIGEST > len(data):
+            return
+        if _digest(data[at:stop]) != data[stop : stop + _DIGEST]:
+            raise ValueError("checksum wrong, the file is damaged")
+        left -= raw_bytes
+        _check_size(MAX_RAW_BYTES - left)
+        raw = _inflate(data[stop - size : stop], raw_bytes)
+        (length,) = _LENGTH.unpack_from(raw)
+        names = json.loads(raw[_LENGTH.size : _LENGTH.size + length])
+        if not is_list_of(names, lambda name: isinstance(name, str) and len(name) <= _MAX_NAME):
+            raise ValueError("names of nets damaged")
+        at = stop + _DIGEST
+        yield Block(form, games, positions, names, raw[_LENGTH.size + length :]), at
 
 
 def _inflate(data: bytes, size: int) -> bytes:
@@ -332,13 +251,22 @@ def _inflate(data: bytes, size: int) -> bytes:
 
     Raises:
         ValueError: it is not `size` bytes; never more than one more is unpacked.
-        lzma.LZMAError: damaged, or it wants too much memory.
+        zlib.error: damaged.
     """
-    stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_LZMA_MEMORY)
-    raw = stream.decompress(data, max_length=size + 1)
+    stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    raw = stream.decompress(data, size + 1)
     if len(raw) != size or not stream.eof or stream.unused_data:
         raise ValueError(f"the header says {size} bytes, the stream holds others")
     return raw
+
+
+def _decode_older(data: bytes) -> list[SelfPlayRecord]:
+    if not older.is_whole(data):
+        raise ValueError("checksum wrong, the file is damaged or cut short")
+    header = older.read_header(io.BytesIO(data[len(MAGIC) :]))
+    _check_version(header.feature_version)
+    _check_size(header.raw_bytes)
+    return unpack([older.read_block(data, header)])
 
 
 def read_shards(

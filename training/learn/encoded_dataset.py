@@ -140,7 +140,8 @@ class EncodedDataset:
             there = [(folder, sizes[size]) for folder, _, sizes in found if size in sizes]
             part = join([read_part(folder, size, count) for folder, count in there])
             weight = sampling_weights(
-                part.policy.max(axis=1) > 0, part.surprise.astype(np.float32),
+                part.policy.max(axis=1) > 0,
+                {name: values.astype(np.float32) for name, values in part.sampled.items()},
                 np.array([rules.get(rule, 1.0) for rule in range(256)])[part.rule], config,
             )  # fmt: skip
             if not self.taught:

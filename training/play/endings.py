@@ -9,14 +9,10 @@ search asks a net about. Proven positions of the search as samples for the value
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
-
 from engine.rules._board import EMPTY, Board
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
-from training.data.records import End, Flag, SelfPlayRecord
+from training.data.records import End, Flag, SelfPlayRecord, extended
 
 SHORT_NODES = 60
 """Placements that find a win by fours which a search's leaves need no net for (as `leaf_vcf_nodes`)."""
@@ -52,16 +48,8 @@ def played_on(record: SelfPlayRecord, solver: Solver, nodes: int) -> SelfPlayRec
         flags.append(Flag.PROVEN_WIN if board.to_move == winner else Flag.PROVEN_LOSS)
     if not flags:
         return record
-    won = np.array([bool(flag & Flag.PROVEN_WIN) for flag in flags])
-    none = np.zeros(len(flags), np.uint8)
-    return dataclasses.replace(
-        record,
-        moves=np.concatenate([record.moves, np.array(line[: len(flags)], np.uint16)]),
-        flags=np.concatenate([record.flags, np.array(flags, np.uint8)]),
-        root_wl=np.concatenate([record.root_wl, 255 * np.stack([won, ~won], 1).astype(np.uint8)]),
-        surprise=np.concatenate([record.surprise, none]),
-        counts=np.concatenate([record.counts, none]),
-    )
+    values = {Flag.PROVEN_WIN: [255, 0], Flag.PROVEN_LOSS: [0, 255]}
+    return extended(record, line[: len(flags)], [{"flags": flag, "root_wl": values[flag]} for flag in flags])
 
 
 def _short(board: Board, solver: Solver) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.data import shards
-from training.data.shards import RecordError, list_shards, read_header
+from training.data.shards import RecordError, list_shards, read_counts
 from training.files.atomic import naming, replacing, write_atomically
 from training.files.foreign import JSON_LIMIT, ForeignFileError, parse_table
 from training.learn import checkpoint
@@ -140,7 +140,7 @@ def pack(
         for shard in reversed(list_shards(run_dir / "records")):
             name = f"records/{shard.name}"
             try:
-                count = int(str(read_header(shard)["positions"]))
+                count = read_counts(shard)[1]
                 if _kind(name) is None:
                     raise RecordError(f"{shard}: no name for a shard")
             except RecordError as error:

@@ -140,7 +140,7 @@ def test_games_wait_until_a_full_disk_has_room_again(tmp_path: Path, monkeypatch
     inbox.begin(1)
     monkeypatch.setattr("training.cluster.inbox._RETRY_S", 0.0)
     games = [random_game(seed) for seed in range(3)]
-    with full_at(len(encode(games[:1], preset=0)) + 100):
+    with full_at(len(encode(games[:1])) + 100):
         for game in games:
             inbox.take(encode([game]), "here")
         assert inbox.stuck == 2

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from training.data import records, shards
+from training.data import columns, records, shards
 from training.data.imports import import_shards
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import RecordError, read_shard, write_shard
@@ -41,7 +41,7 @@ def test_round_trip_is_exact(tmp_path):
     back = read_shard(tmp_path / "a.shard")
     assert len(back) == len(games)
     assert all(same(a, b) for a, b in zip(games, back, strict=True))
-    assert shards.read_header(tmp_path / "a.shard")["positions"] == sum(g.positions for g in games)
+    assert shards.read_counts(tmp_path / "a.shard") == (len(games), sum(g.positions for g in games))
 
 
 def test_policy_target_survives_within_quantisation():
@@ -113,8 +113,8 @@ def test_a_shard_of_feature_version_1_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "FEATURE_VERSION", 1)
     write_shard(tmp_path / "a.shard", [game])
     monkeypatch.undo()
-    assert b'"feature_version": 1' in (tmp_path / "a.shard").read_bytes()
-    assert shards.read_header(tmp_path / "a.shard")["games"] == 1
+    assert (tmp_path / "a.shard").read_bytes()[10:12] == b"\1\0"
+    assert shards.read_counts(tmp_path / "a.shard")[0] == 1
     assert all(same(a, b) for a, b in zip(read_shard(tmp_path / "a.shard"), [game], strict=True))
 
 
@@ -125,7 +125,7 @@ def test_another_feature_version_is_refused_by_name(tmp_path, monkeypatch):
     with pytest.raises(RecordError, match="feature version 99"):
         read_shard(tmp_path / "a.shard")
     with pytest.raises(RecordError, match="feature version 99"):
-        shards.read_header(tmp_path / "a.shard")
+        shards.read_counts(tmp_path / "a.shard")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
@@ -155,9 +155,32 @@ def test_a_header_that_was_changed_is_refused(tmp_path):
     path = tmp_path / "a.shard"
     game = random_game(3)
     write_shard(path, [game])
-    data = path.read_bytes()
-    other = data.replace(game.net_id.encode(), game.net_id[::-1].encode(), 1)
-    assert other != data
-    path.write_bytes(other)
+    data = bytearray(path.read_bytes())
+    data[16] ^= 1  # the number of positions
+    path.write_bytes(data)
     with pytest.raises(RecordError, match="checksum"):
         read_shard(path)
+
+
+def test_the_first_format_keeps_its_order_of_columns():
+    assert " ".join(columns._layout(1)) == (
+        "rule width height opening winner end plies searched net seed moves flags root_wl surprise counts "
+        "weights points"
+    )
+
+
+def test_blocks_of_a_shard_read_as_one(tmp_path):
+    games = [random_game(seed, length=seed % 7) for seed in range(1, 30)]
+    blocks = [shards.encode_block(games[i : i + 4]) for i in range(0, len(games), 4)]
+    (tmp_path / "a.shard").write_bytes(shards.MAGIC + b"".join(blocks))
+    back = read_shard(tmp_path / "a.shard")
+    assert all(same(a, b) for a, b in zip(back, games, strict=True))
+    assert shards.read_counts(tmp_path / "a.shard") == (len(games), sum(g.positions for g in games))
+
+
+def test_a_game_that_goes_on_has_defaults_for_its_new_positions():
+    game = random_game(5)
+    longer = records.extended(game, [400], [{"flags": int(Flag.PROVEN_LOSS), "root_wl": [0, 255]}])
+    assert longer.positions == game.positions + 1 and longer.moves.tolist() == [*game.moves.tolist(), 400]
+    assert longer.root_wl[-1].tolist() == [0, 255] and longer.surprise[-1] == longer.counts[-1] == 0
+    assert same(records.extended(game, [], []), game)

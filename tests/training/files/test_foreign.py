@@ -21,8 +21,8 @@ import pytest
 import torch
 
 from tests.helpers.learner import CONFIG, learner_at
+from tests.helpers.older_records import older_shard
 from tests.helpers.training_games import random_game
-from training.data import shards
 from training.data.imports import import_shards
 from training.data.journal import Journal, read_journal, recover_journal, recover_journals
 from training.data.shards import RecordError, decode, encode, list_shards, read_shard, write_shard
@@ -64,7 +64,7 @@ def test_a_game_of_a_journal_that_is_a_program_is_not_run_either(tmp_path):
     journal.add(GAMES[0])
     code = program(marker)
     with open(path, "ab") as file:
-        file.write(struct.pack("<I", len(code)) + code)
+        file.write(struct.pack("<HHIIII", 1, 2, 1, 1, 9, len(code)) + code + bytes(16))
     journal.add(GAMES[1])
     said = []
     games = recover_journal(path, said.append)
@@ -88,23 +88,41 @@ def test_what_a_kill_cuts_off_is_no_damage(tmp_path, cut):
     assert all(same(a, b) for a, b in zip(games, GAMES, strict=False))
 
 
-def shard_of(raw: bytes, **changes: object) -> bytes:
-    """A shard with a right checksum around any payload and header."""
-    header = {"format": 1, "feature_version": 1, "games": 3, "positions": sum(g.positions for g in GAMES),
-              "net_ids": ["random"], "raw_bytes": len(raw)}  # fmt: skip
-    text = json.dumps({**header, **changes}).encode()
-    body = b"TNGSHARD" + struct.pack("<I", len(text)) + text + lzma.compress(raw, preset=1)
-    return body + hashlib.blake2b(body, digest_size=16).digest()
-
-
-def raw_of(games) -> bytes:
-    return shards._pack(games, ["random"])
-
-
 def test_a_shard_of_the_right_form_reads(tmp_path):
-    assert all(same(a, b) for a, b in zip(decode(shard_of(raw_of(GAMES)), "x"), GAMES, strict=True))
-    assert encode(GAMES, preset=0) != encode(GAMES)
-    assert len(decode(encode(GAMES, preset=0), "x")) == 3
+    for data in (older_shard(GAMES), encode(GAMES)):
+        assert all(same(a, b) for a, b in zip(decode(data, "x"), GAMES, strict=True))
+
+
+def block_of(changes: dict[str, int]) -> bytes:
+    """A shard of one block with a right checksum and any header."""
+    names = ("form", "feature_version", "games", "positions", "raw_bytes", "size")
+    data = encode(GAMES)
+    head = dict(zip(names, struct.unpack_from("<HHIIII", data, 8), strict=True)) | changes
+    body = struct.pack("<HHIIII", *head.values()) + data[28:-16]
+    return data[:8] + body + hashlib.blake2b(body, digest_size=16).digest()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"raw_bytes": 10}, "says 10 bytes"),
+        ({"raw_bytes": 10**6}, "says 1000000 bytes"),
+        ({"raw_bytes": 10**9}, "are allowed"),
+        ({"size": 10**9}, "are allowed"),
+        ({"size": 10}, "checksum wrong"),
+        ({"size": 10**6}, "cut short"),
+        ({"games": 2}, "counts other games"),
+        ({"positions": 1}, "counts other games"),
+        ({"feature_version": 99}, "feature version 99"),
+        ({"form": 0}, "format 0"),
+        ({"form": 99}, "format 99"),
+    ],
+)
+def test_a_lying_header_of_a_block_is_refused(tmp_path, changes, words):
+    path = tmp_path / "lying.shard"
+    path.write_bytes(block_of(changes))
+    with pytest.raises(RecordError, match=rf"lying\.shard.*{words}"):
+        read_shard(path)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +138,7 @@ def test_a_shard_of_the_right_form_reads(tmp_path):
         ({"positions": 1}, "counts other games"),
         ({"net_ids": ["a" * 1000]}, "header damaged"),
         ({"net_ids": [1]}, "header damaged"),
-        ({"net_ids": []}, "contents damaged"),
+        ({"net_ids": []}, "no name"),
         ({"feature_version": [1]}, "feature version"),
         ({"feature_version": True}, "feature version True"),
         ({"feature_version": 99}, "feature version 99"),
@@ -129,7 +147,7 @@ def test_a_shard_of_the_right_form_reads(tmp_path):
 )
 def test_a_lying_header_is_refused(tmp_path, changes, words):
     path = tmp_path / "lying.shard"
-    path.write_bytes(shard_of(raw_of(GAMES), **changes))
+    path.write_bytes(older_shard(GAMES, **changes))
     with pytest.raises(RecordError, match=rf"lying\.shard.*{words}"):
         read_shard(path)
 
@@ -137,7 +155,7 @@ def test_a_lying_header_is_refused(tmp_path, changes, words):
 def test_a_stream_is_unpacked_no_further_than_its_header_says(tmp_path):
     """400 MB of zeros in a file of 60 KB."""
     path = tmp_path / "bomb.shard"
-    path.write_bytes(shard_of(bytes(400 << 20), raw_bytes=1000))
+    path.write_bytes(older_shard(GAMES, bytes(400 << 20), raw_bytes=1000))
     done = []
     real = lzma.LZMADecompressor
 
@@ -160,9 +178,9 @@ def test_a_stream_is_unpacked_no_further_than_its_header_says(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("rule", 3, "a rule"), ("width", 4, "a board"), ("height", 23, "a board"), ("winner", 3, "a winner"),
+        ("rule", 3, "a rule"), ("width", 4, "a board"), ("height", 23, "a board"), ("winner", 3, "winner"),
         ("opening", 200, "the length"), ("moves", 81, "a move"), ("flags", 16, "flags"),
-        ("points", 81, "a point"), ("weights", 0, "a weight"), ("end", 9, "End"),
+        ("points", 81, "a point"), ("weights", 0, "weights"), ("end", 9, "end"),
     ],
 )  # fmt: skip
 def test_games_that_nobody_can_have_played_are_refused(field, value, words):
@@ -175,7 +193,7 @@ def test_games_that_nobody_can_have_played_are_refused(field, value, words):
         new = value
     bad = dataclasses.replace(game, **{field: new})
     with pytest.raises(RecordError, match=words):
-        decode(shard_of(raw_of([bad]), games=1, positions=bad.positions), "x")
+        decode(encode([bad]), "x")
 
 
 def test_two_stones_on_one_point_are_refused():
@@ -183,7 +201,7 @@ def test_two_stones_on_one_point_are_refused():
     moves[-1] = moves[0]
     bad = dataclasses.replace(GAMES[0], moves=moves)
     with pytest.raises(RecordError, match="two stones"):
-        decode(shard_of(raw_of([bad]), games=1, positions=bad.positions), "x")
+        decode(encode([bad]), "x")
 
 
 def test_names_of_imported_shards_do_not_grow(tmp_path):

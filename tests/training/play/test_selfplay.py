@@ -15,6 +15,7 @@ from engine.rules.rule import NET_RULES
 from engine.search._tree import PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, SOLVED
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
+from tests.helpers.older_records import older_journal, older_shard
 from training.data.journal import Journal, read_journal, recover_journals
 from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.data.shards import list_shards, read_shard
@@ -254,16 +255,32 @@ def test_a_journal_survives_a_kill(tmp_path):
     assert [as_bytes(g) for g in read_shard(shard)] == kept
 
 
-def test_a_journal_beside_its_shard_is_not_counted_twice(tmp_path):
-    from training.data.shards import write_shard
+def test_a_journal_of_release_0_1_0_becomes_a_shard(tmp_path):
+    games = games_of(1, 300)[:3]
+    path = tmp_path / "000001-00.journal"
+    path.write_bytes(older_journal(games)[:-7])
+    assert recover_journals(tmp_path, pytest.fail) == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["000001-00-recovered.shard"]
+    path.write_bytes(older_journal(games))
+    (tmp_path / "000001-00.shard").write_bytes(older_shard(games))
+    assert recover_journals(tmp_path, pytest.fail) == 0, "a kill left both"
+    assert not path.exists()
 
-    games = games_of(1, 300)[:2]
-    journal = Journal(tmp_path / "000001-00.journal")
+
+def test_a_sealed_journal_takes_the_place_of_no_shard(tmp_path):
+    """A run that is killed before it counts a cycle plays it again."""
+    games = games_of(1, 300)[:3]
     for game in games:
+        journal = Journal(tmp_path / "000001-00.journal")
         journal.add(game)
-    write_shard(tmp_path / "000001-00.shard", games)
-    assert recover_journals(tmp_path, print) == 0
-    assert [p.name for p in tmp_path.iterdir()] == ["000001-00.shard"]
+        journal.seal()
+    assert [path.name for path in list_shards(tmp_path)] == [
+        "000001-00-2.shard", "000001-00-3.shard", "000001-00.shard"
+    ]  # fmt: skip
+    kept = {as_bytes(read_shard(path)[0]) for path in list_shards(tmp_path)}
+    assert kept == {as_bytes(game) for game in games}
+    Journal(tmp_path / "000002-00.journal").seal()
+    assert len(list(tmp_path.iterdir())) == 3, "one without games leaves nothing"
 
 
 def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
