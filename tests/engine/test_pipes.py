@@ -21,6 +21,7 @@ PROGRAMS = pytest.mark.parametrize(
         ("tengen", "--help"),
         ("board", "--help"),
         ("release.notes", "0.1.0"),
+        ("training.report", "--help"),
     ],
 )
 

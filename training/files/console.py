@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -11,17 +12,28 @@ from engine.pipes import CLOSED_PIPE_STATUS
 
 
 class OutputClosedError(SystemExit):
-    """Nobody reads the output any more, as behind `| head`. No error: it passes `except OSError`."""
+    """The output takes no more: its reader is gone, as behind `| head`, or its disk is full.
+
+    It passes `except OSError`, which is for errors of other files.
+
+    Attributes:
+        reason: to be told; empty if the reader is gone.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        closed = isinstance(error, BrokenPipeError)
+        super().__init__(CLOSED_PIPE_STATUS if closed else 1)
+        self.reason = "" if closed else str(error.strerror)
 
 
 class _Output(io.TextIOWrapper):
-    """A standard stream that tells a closed pipe from errors of files."""
+    """A standard stream that tells its own errors from those of files."""
 
     def write(self, text: str) -> int:
         try:
             return super().write(text)
-        except BrokenPipeError:
-            raise OutputClosedError(CLOSED_PIPE_STATUS) from None
+        except OSError as error:
+            raise OutputClosedError(error) from None
 
     def writelines(self, lines: Iterable[str]) -> None:  # type: ignore[override]
         for line in lines:
@@ -30,15 +42,16 @@ class _Output(io.TextIOWrapper):
     def flush(self) -> None:
         try:
             super().flush()
-        except BrokenPipeError:
-            raise OutputClosedError(CLOSED_PIPE_STATUS) from None
+        except OSError as error:
+            raise OutputClosedError(error) from None
 
 
 def run(main: Callable[[], int]) -> int:
     """Run the main function of a command and return its exit status.
 
     Letters that the locale lacks are written as escapes. When the reader of the output goes, the command
-    saves what it has to save and ends in silence with `CLOSED_PIPE_STATUS`.
+    saves what it has to save and ends in silence with `CLOSED_PIPE_STATUS`. Output that cannot be written
+    otherwise, as to a full disk, is said in one line; the status is then 1.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -52,9 +65,12 @@ def run(main: Callable[[], int]) -> int:
             return main()
         finally:
             sys.stdout.flush()
-    except OutputClosedError:
+    except OutputClosedError as gone:
+        if gone.reason:
+            with contextlib.suppress(OutputClosedError):
+                print(f"error: the output cannot be written: {gone.reason}", file=sys.stderr, flush=True)
         _drop_output()
-        return CLOSED_PIPE_STATUS
+        return CLOSED_PIPE_STATUS if gone.code == CLOSED_PIPE_STATUS else 1
 
 
 def _drop_output() -> None:

@@ -107,8 +107,8 @@ SEEN_BY_NONE = (
     Mutation(
         "the checksum of a shard or a game in a journal is not looked at",
         "training/data/shards.py",
-        "!= digest",
-        "!= digest and False",
+        "!= data[stop : stop + _DIGEST]:",
+        "!= data[stop : stop + _DIGEST] and False:",
         RECORDS,
     ),
     _match(
