@@ -13,7 +13,6 @@ from engine.errors import EngineError
 from engine.memory import UNLIMITED_BYTES, private_bytes
 
 if TYPE_CHECKING:
-    from engine.evaluator._lines import LineNet
     from engine.rules._board import Board
 
 TURN_MS = 300
@@ -152,6 +151,7 @@ def speed(config: EngineConfig) -> str:
         _Fault: it is too slow for any league.
     """
     from engine.commands.speed import evaluations, opening
+    from engine.commands.usual import describe
     from engine.evaluator.base import STUB_COST
     from engine.evaluator.lines import LineEvaluator
     from engine.evaluator.make import make_evaluator, net_path
@@ -166,27 +166,13 @@ def speed(config: EngineConfig) -> str:
         raise _Fault(f"{rate:,.0f} positions a second on one core are too few for short games")
     text = f"{rate:,.0f} positions a second on one core"
     if isinstance(evaluator, LineEvaluator):
-        return f"{text}; {_vectors(evaluator.line_net)}"
+        return f"{text}; {describe(evaluator.line_net, rate)}"
     path = net_path(config.net)
     twin = path.with_name(path.name.replace(".int8.", ".fp32."))
     if twin != path and twin.is_file():
         gain = rate / evaluations(OnnxEvaluator(twin), board, SPEED_S)
         text += f"; the 8-bit net is {gain:.1f} times as fast as its 32-bit twin"
     return f"{text}; {_eight_bit()}"
-
-
-_VECTORS = {
-    "avx2": "AVX2", "avxvnni": "AVX2 with VNNI", "avx512": "AVX-512", "neon": "NEON",
-    "neon-dot": "NEON with dot product",
-}  # fmt: skip
-"""Paths of line nets that run on vectors, as people know them."""
-
-
-def _vectors(net: LineNet) -> str:
-    """Say whether the kernel of line nets runs on vectors, and with numbers of how many bits."""
-    if net.path == "plain":
-        return "the net runs without vectors (AVX2 or NEON), fifteen times slower than with them"
-    return f"the net runs on {_VECTORS[net.path]}, in {net.bits} bits"
 
 
 def _eight_bit() -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from engine.commands import selfcheck
+from engine.commands import selfcheck, usual
+from engine.commands.usual import Machine
 from engine.config import EngineConfig
 from engine.evaluator._lines import PATHS
 from tests.protocol.process import REPOSITORY
@@ -80,4 +83,47 @@ def test_memory_that_the_system_refuses_is_bad() -> None:
 
 
 def test_every_path_of_line_nets_has_a_name() -> None:
-    assert tuple(selfcheck._VECTORS) == PATHS[1:]
+    assert tuple(usual.VECTORS) == PATHS[1:]
+    assert set(usual.USUAL) <= set(PATHS)
+    assert all(low < high for low, high in usual.USUAL.values())
+
+
+def net_on(path: str, channels: int = 64) -> Any:
+    return SimpleNamespace(path=path, bits=8, channels=channels, blocks=4, margin=2)
+
+
+@pytest.mark.parametrize(
+    ("path", "rate", "machine", "said"),
+    [
+        ("avx2", 25_000, None, "the net runs on AVX2, in 8 bits; usual are 24,000 to 41,000"),
+        ("avx2", 12_000, Machine(3.4, 2, None), "slow: other programs want the processor (3.4 on 2 cores)"),
+        ("avx512", 12_000, Machine(0.5, 2, 0.4), "slow: the processor runs at 40 % of its highest frequency"),
+        ("avxvnni", 12_000, Machine(None, 2, 1.0), "slow: an old or a throttled processor"),
+        ("neon-dot", 9_000, None, "NEON with dot product, in 8 bits; no usual rate of it is known"),
+    ],
+)
+def test_a_rate_is_held_against_what_is_usual(
+    path: str, rate: float, machine: Machine | None, said: str
+) -> None:
+    def here() -> Machine:
+        assert machine is not None, "asked although the rate is usual"
+        return machine
+
+    assert said in usual.describe(net_on(path), rate, here)
+
+
+def test_plain_c_and_other_shapes_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usual, "paths", lambda: ("plain",))
+    assert "fourteen times slower than with AVX2 or NEON" in usual.describe(net_on("plain"), 1700)
+    monkeypatch.setattr(usual, "paths", lambda: ("plain", "avx2"))
+    assert "because the settings say so; AVX2 is" in usual.describe(net_on("plain"), 1700)
+    assert "no rate is known for a net of this shape" in usual.describe(net_on("avx2", channels=32), 9)
+
+
+def test_the_frequency_is_read_where_the_system_has_it(tmp_path: Path) -> None:
+    assert usual._frequency(tmp_path) is None
+    (tmp_path / "scaling_cur_freq").write_text("800000\n")
+    (tmp_path / "cpuinfo_max_freq").write_text("3200000\n")
+    assert usual._frequency(tmp_path) == 0.25
+    (tmp_path / "cpuinfo_max_freq").write_text("?\n")
+    assert usual._frequency(tmp_path) is None
