@@ -239,7 +239,7 @@ class BrainProcess:
             self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a stopped process go on."""
+        """Let a stopped process continue."""
         if sys.platform == "win32":
             for process in self.family():
                 process.resume()

@@ -9,7 +9,7 @@ of opponents, memory, a busy core. The folder --out holds
     campaign.json     what is played         games.jsonl    a line for each game
     results.txt       the page of results    incidents/     the conversation of each game with an incident
 
-and the same command goes on where it was stopped, however that happened; games of blocks in flight are
+and the same command continues where it was stopped, however that happened; games of blocks in flight are
 played again. --background leaves the terminal at once, --stop ends such a campaign, --page only writes the
 page anew. The timing lock of the machine is held (--no-lock: not). The status is 1 if the brain had an
 incident.

@@ -22,7 +22,7 @@ def page(rows: Sequence[Row], planned: Mapping[str, int], settings: Mapping[str,
         rows: the games that were played.
         planned: games of each part of the plan.
         settings: what makes the campaign.
-        command: that goes on with it.
+        command: that continues it.
     """
     incidents = [(row, incident) for row in rows for incident in row["incidents"]]
     ours = [(row, i) for row, i in incidents if i["ours"]]

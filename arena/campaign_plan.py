@@ -98,7 +98,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Games that are played one after the other by one worker.
+    """Games that are played one after another by one worker.
 
     Attributes:
         number: unique in the plan.

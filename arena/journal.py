@@ -1,4 +1,4 @@
-"""The finished games of a match in one file, a line each, so that a match that was stopped goes on.
+"""The finished games of a match in one file, a line each, so that a stopped match can continue.
 
 The first line says which match it is; a file of another match is refused. A last line that was cut off by a
 crash is dropped; anything else that is damaged is an error, since games would be lost or counted twice.
@@ -21,14 +21,14 @@ _KEY = "tengen_match"
 
 
 class GameJournalError(ValueError):
-    """A file of games that cannot be gone on with; the message names it and says why."""
+    """A file of games that cannot be continued with; the message names it and says why."""
 
 
 class GameJournal:
     """Games by their index in the match. Not thread-safe."""
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
-        """Begin a file, or go on with one.
+        """Begin a file, or continue with one.
 
         Args:
             path: the file; made with its first line if it is missing.
@@ -122,7 +122,7 @@ def _from_line(line: dict[str, Any], settings: dict[str, Any]) -> tuple[int, Gam
 
 
 def journal_of(json_path: Path) -> Path:
-    """Return the file of games beside a result file."""
+    """Return the file of games next to a result file."""
     return json_path.with_name(json_path.stem + ".games" + os.extsep + "jsonl")
 
 

@@ -9,10 +9,10 @@ Games come in pairs on one opening with colours swapped; a pair is the unit of t
 No opening is used twice unless --repeat-openings allows its mirror images. The score is that of --a. A brain
 that does not start is an error before the first game; later it loses the game.
 
-With --json NAME.json every finished game is kept in NAME.games.jsonl beside it, and the same command goes on
-where it was stopped. A match between brains with limits in ms holds the timing lock: it waits until nothing
-else is timed, and training and labelling pause while it plays (--no-lock: neither). --one-core keeps the two
-brains of a game on one core, so that two games can be timed in parallel on two cores.
+With --json NAME.json every finished game is kept in NAME.games.jsonl next to it, and the same command
+continues where it was stopped. A match between brains with limits in ms holds the timing lock: it waits until
+nothing else is timed, and training and labelling pause while it plays (--no-lock: neither). --one-core keeps
+the two brains of a game on one core, so that two games can be timed in parallel on two cores.
 
     python -m {program} --a "python -m protocol" --b pbrain-other --manager cli --turn-ms 3000 \\
         --match-ms 18000 --openings docs/openings/freestyle15-frozen.txt --games 200

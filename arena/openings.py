@@ -92,7 +92,7 @@ def place_offsets(
 
 
 def is_playable(points: Sequence[int], width: int, height: int, rule: int) -> bool:
-    """Return whether the points can be played alternately and leave a game that goes on."""
+    """Return whether the points can be played alternately and leave a game that continues."""
     board = Board(width, height, rule)
     for point in points:
         if board.cell(point) != EMPTY or board.winner != EMPTY:

@@ -117,7 +117,7 @@ class PlayerFactory(Protocol):
         """Return a player.
 
         Args:
-            settings: what stands behind the colon of `kind:settings`.
+            settings: what is after the colon of `kind:settings`.
             limits: of time and nodes, for kinds that think.
             seed: of its random choices.
             own_time: whether it measures processor time of its thread: for games of which one runs in a

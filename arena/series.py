@@ -76,7 +76,7 @@ def require_psutil() -> None:
 
 
 def play_series(series: Series, games: Sequence[GameSetup]) -> list[PlayedGame]:
-    """Play games one after the other; processes live as long as the profile lets them."""
+    """Play games one after another; processes live as long as the profile lets them."""
     players = [_player(series, side) for side in (0, 1)]
     played = []
     try:

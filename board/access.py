@@ -1,6 +1,6 @@
 """The access token: who knows it may use the engines. It is a part of the address that the program prints.
 
-It stands behind the `#` of the address, which browsers send to nobody; the page gives it with its socket. The
+It is after the `#` of the address, which browsers send to nobody; the page gives it with its socket. The
 file that keeps it is readable by its owner alone. So the address stays the same over a restart, and an open
 page comes back by itself.
 """

@@ -47,5 +47,5 @@ def load(folder: Path = FOLDER, libraries: Path = LIBRARIES) -> dict[str, Asset]
     if "/" + START not in found:
         raise EngineError(f"{folder} has no {START}: a part of the program is missing")
     found["/"] = found["/" + START]
-    found["/favicon.ico"] = found["/icon.svg"]  # browsers ask for it beside everything else
+    found["/favicon.ico"] = found["/icon.svg"]  # browsers request it with every page
     return found

@@ -66,7 +66,7 @@ def _refused(game: Game, point: int, text: str) -> PositionError:
 
 
 def _ending(game: Game) -> str | None:
-    """Return what ended the game: five, draw, forbidden (no legal move is left); None while it goes on."""
+    """Return what ended the game: five, draw, forbidden (no legal move is left); None while it continues."""
     if not game.over:
         return None
     return "draw" if game.winner == EMPTY else "five" if game.board.winner != EMPTY else "forbidden"

@@ -35,14 +35,15 @@ THREAT_LOOK_S, THREAT_PAUSE_S = 0.04, 4.0
 """Longest look, and how often a deeper one follows while nothing is found (derived: 1 % of the time)."""
 THREAT_LOOKS = 4
 LINE_NODES, LINE_S = 400_000, 0.3
-"""Placements of each kind and time to find how a proven win goes on behind the line that the search knows."""
+"""Placements of each kind and time to find how a proven win continues behind the line that the search
+knows."""
 SOLVER_TABLE_LOG2 = 16
 
 Say = Callable[[str], None]
 
 
 class Thinking:
-    """Answers requests one after the other, in one thread. Other threads may only set the `stop` given."""
+    """Answers requests one after another, in one thread. Other threads may only set the `stop` given."""
 
     def __init__(
         self, config: EngineConfig, say: Say, log: Callable[[str], None], brains: Brains | None = None

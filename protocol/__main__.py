@@ -35,7 +35,7 @@ PATIENCE_S = 3.0
 """How long a brain that cannot start waits for the question that it answers with ERROR (protocol:
 c-gomoku-cli gives 3 s from START to OK; a manager whose first write finds a closed pipe may crash)."""
 SETTINGS_FILE = "tengen.toml"
-"""Read when it lies beside the packed program, since managers pass no arguments."""
+"""Read when it is next to the packed program, since managers pass no arguments."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engine import SearchResult
 
 PROGRESS_S = 0.2
-"""Shortest time between two refreshes of the realtime marks (tuned: by eye, five a second)."""
+"""Shortest time between two refreshes of the realtime marks (tuned by hand, five a second)."""
 SCRIPT_TURN_S = 0.05
 """Time to think about a query when input has ended (protocol: END ends the process within 200 ms)."""
 NEVER_S = float("inf")
@@ -103,7 +103,7 @@ class Conversation:
             if query.format.must_answer or not self.yixin or not command.supersedes:
                 self._waiting.append((command, arrival_s))
                 return
-            self._drop_query()  # Yixin-Board does not wait for n best moves: both go on
+            self._drop_query()  # Yixin-Board does not wait for n best moves: both continue
             self._go_on(moved=False)
         try:
             command.carry_out(self, arrival_s)
@@ -185,7 +185,7 @@ class Conversation:
         self.settings.new_game()
 
     def restart_game(self) -> None:
-        """Begin a game on a board of the same size and forget everything."""
+        """Begin a game on a board of the same size and clear all state."""
         assert self.position is not None
         self.position.clear()
         self._seen = frozenset()
@@ -298,7 +298,7 @@ class Conversation:
         points = (point for point, _ in query.stones)
         query.blocked = self.blocked.at(self.names, points) if played else frozenset()
         query.memory_bytes = self.settings.memory()
-        # Yixin-Board sends START before every move: only what does not go on is a new game.
+        # Yixin-Board sends START before every move: only what does not continue is a new game.
         query.new_game = self._new_game and not (self._seen and self._seen <= set(position.stones))
         query.clear_tree = self.forget_tree
         query.wants_info = played and query.format.shows_progress and self.settings.shows_progress

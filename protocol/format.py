@@ -196,8 +196,8 @@ def summary(result: SearchResult, names: Notation, *, line_apart: bool = False) 
 def best_list(result: SearchResult, names: Notation, n: int) -> list[str]:
     """Return a MESSAGE for each of the n best moves, as far as the search has looked at them.
 
-    In the form of Rapfi's tree search: `w` and `d` are the chances of a win (a draw counts as half) and of a
-    draw in per cent, `stdev` that of the result, `v` the visits of this move, `prior` that of the net.
+    In the form of Rapfi's tree search: `w` and `d` are the probabilities of a win (a draw counts as half) and
+    of a draw in per cent, `stdev` that of the result, `v` the visits of this move, `prior` that of the net.
     """
     texts = []
     for rank, move in enumerate(_known(result)[:n], 1):
@@ -235,7 +235,7 @@ def _effort(result: SearchResult) -> str:
 
 
 def progress_lines(result: SearchResult, names: Notation, show_detail: int) -> list[str]:
-    """Return the lines about a search that goes on, as the bits of `INFO show_detail` ask for.
+    """Return the lines about a search that continues, as the bits of `INFO show_detail` ask for.
 
     Args:
         result: the search so far.

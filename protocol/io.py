@@ -18,7 +18,7 @@ LINE_CAP = 4096
 """Bytes of a line that are kept (derived: far longer than any path that a manager sends)."""
 HELP_WORDS = frozenset({b"help", b"?"})
 QUIT_WORDS = frozenset({b"quit", b"exit", b"q"})
-"""What a person may type, beside commands."""
+"""What a person may type besides commands."""
 EXIT_GRACE_S = 0.12
 """After END the reader ends the process if the loop has not done so by then (protocol: 500 ms)."""
 LOADING_S = 1.0

@@ -34,7 +34,7 @@ class Command:
         asks: whether the brain thinks before it answers.
         silent: whether nothing is ever answered, not even a failure.
         waits_in_line: whether it waits behind other commands that wait.
-        supersedes: whether Yixin-Board goes on by it while the brain still looks for n best moves.
+        supersedes: whether Yixin-Board sends it while the brain still searches n best moves.
     """
 
     __slots__ = ()
@@ -227,7 +227,7 @@ class Outcome:
     """None when it failed."""
     result: SearchResult | None = None
     remark: str | None = None
-    """What a person should know beside the answer."""
+    """What a person should know besides the answer."""
 
 
 @dataclass(frozen=True, slots=True)

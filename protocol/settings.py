@@ -160,13 +160,13 @@ class Settings:
         return min(wanted, self.memory_bytes) if self.memory_bytes else wanted
 
     def rule(self, dialect: Dialect) -> Rule:
-        """Return the rule to play by. Unknown bits are ignored: a game that can be played must go on."""
+        """Return the rule to play by. Unknown bits are ignored: a game that can be played must continue."""
         if dialect == "yixin" and self.rule_mask in _YIXIN_RULES:
             return _YIXIN_RULES[self.rule_mask]
         return rule_from_mask(max(0, self.rule_mask) & RULE_BITS)
 
     def continuous(self, dialect: Dialect) -> bool:
-        """Return whether the game goes on after a five."""
+        """Return whether the game continues after a five."""
         return dialect == "gomocup" and bool(self.rule_mask & CONTINUOUS_BIT) and self.rule_mask >= 0
 
 

@@ -209,7 +209,7 @@ class EventLoop:
 
     def run(self) -> None:
         """Serve until the input ends and nothing more is due."""
-        failures = 0  # of the watch, one after the other
+        failures = 0  # of the watch, one after another
         while not (self._closing and not self._conversation.thinking):
             try:
                 patience_s = self._patience_s()

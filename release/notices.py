@@ -1,4 +1,4 @@
-"""The texts that go into the zip beside the program: readme, net card, licences of what is inside."""
+"""The texts that go into the zip next to the program: readme, net card, licences of what is inside."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Learning by self-play: the only part that knows torch.
 
 The files here are the commands that a user types, each with `--help`, and the loop that `selfplay` runs; all
-else lives in folders. Each line knows those below it and none above; what stands on one line does not know
+else lives in folders. Each line knows those below it and none above; what is on one line does not know
 its neighbours:
 
     selfplay match report bundle ship balance endings levels survey         the commands

@@ -26,7 +26,7 @@ from arena.openings import OpeningError
 from engine.commands.options import parse_rule, parse_size
 from engine.errors import EngineError
 from training.files import console
-from training.measure.balance import BalanceConfig, Judge, OpeningList, level_openings
+from training.measure.balance import BalanceConfig, Balancer, OpeningList, level_openings
 
 IN_VAIN = 1000
 """Candidates in a row without a new opening that end a list (derived: usually every third
@@ -70,11 +70,11 @@ def _config_of(args: argparse.Namespace) -> BalanceConfig:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (the same command goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
     args = _arguments(arguments)
     try:
         config = _config_of(args)
-        Judge(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
+        Balancer(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
         wanted = OpeningList(args.out, config)
         judged = level_openings(config, wanted.next_index, args.workers)
         in_vain = 0

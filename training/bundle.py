@@ -8,7 +8,7 @@ Unpacking takes only files that a run has and checks all of them first: a bundle
 
 The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, the run's
 own teacher (`teacher.ckpt`; see `training.offline keep`) and the newest records, as many as fit: a learner
-that goes on without its window forgets (in the prototype of this training the value loss rose from .37 to
+that continues without its window forgets (in the prototype of this training the value loss rose from .37 to
 .45).
 """
 

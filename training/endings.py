@@ -1,10 +1,10 @@
-"""Add to recorded games what lies behind their proofs, so that values are learned there too.
+"""Add to recorded games what is behind their proofs, so that values are learned there too.
 
     python -m training.endings runs/old/records runs/longer
     python -m training.selfplay --run-dir runs/new --records runs/longer --set learner.fast_weight=0.5
 
 Self-play with `play.endings` records such positions itself; this is for games that were played without it.
-Shards keep their names; those that are there already are left alone, so the same command goes on where it
+Shards keep their names; those that are there already are left alone, so the same command continues where it
 was stopped.
 """
 
@@ -22,7 +22,7 @@ from training.play.endings import played_on
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (it goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
     parser = argparse.ArgumentParser(
         prog="python -m training.endings",
         description=__doc__,

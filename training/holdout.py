@@ -16,7 +16,7 @@ differ from the first, with 95 % intervals, then all nets on each size of the bo
 net has learned, games say how it plays.
 
 `make` draws one position a game, from games that were saved (`training.match --save`) and from the records of
-self-play, half of each where there are enough, and searches each for a long time. It goes on where it was
+self-play, half of each where there are enough, and searches each for a long time. It continues where it was
 stopped (FILE.progress). Positions that the search solves are left out: there a net decides nothing. `join`
 makes one set of several that were labelled alike.
 """
@@ -146,7 +146,7 @@ _COMMANDS = {"judge": _judge, "make": _make, "join": _join}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (`make` goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (`make` continues), 2 for an error."""
     args = _arguments(arguments)
     try:
         _COMMANDS[args.command](args)

@@ -2,8 +2,8 @@
 
 Neighbours play most games, since only they tell how large a step is; the others play a few, which ties the
 scale together. Games come in pairs with colours swapped, best on balanced openings: random ones are often won
-for one side and make steps look smaller. Level 10 has no limit of its own, so --top-simulations stands in for
-its time.
+for one side and make steps look smaller. Level 10 has no limit of its own, so --top-simulations replaces it
+for its time.
 
 After a change of net: run it, take the suggested table, run it again with `--table`, and put what has even
 steps into `engine/levels.py`.

@@ -72,7 +72,7 @@ class Run:
             display: progress for people.
             weights: checkpoints that a new run begins with, and their shares; see `Learner.adopt`.
             backend: where games are played; this machine without one.
-            records: whether games of other runs will lie in `records` when `run` is called.
+            records: whether games of other runs will be in `records` when `run` is called.
 
         Raises:
             ValueError: a GPU was asked for by name and there is none, or the settings ask for records or a
@@ -128,7 +128,7 @@ class Run:
         """Train until the time is over or `stopped`.
 
         Raises:
-            DivergedError: learning has spoilt the weights; they are not saved, other settings can go on.
+            DivergedError: learning has spoilt the weights; they are not saved, other settings can continue.
             ValueError: the net that self-play is to use is missing.
         """
         crew = None

@@ -6,10 +6,10 @@
     python -m training.offline learn --positions runs/set --run-dir runs/student --minutes 5 \\
         --set learner.net.kind=lines --set learner.teacher_share=0.75
 
-`encode` makes arrays of all positions, `label` writes beside them what a net says of each. `learn` takes as
+`encode` makes arrays of all positions, `label` writes next to them what a net says of each. `learn` takes as
 many batches as the minutes allow, the learning rate falls to its end with the clock, and the net is exported
 at the end. Where positions are labelled, `learner.teacher_share` of all targets is what the teacher said.
-Stopped by Ctrl-C, the same command goes on (`label` behind the last size of board that was done; `encode`
+Stopped by Ctrl-C, the same command continues (`label` behind the last size of board that was done; `encode`
 begins again). A self-play run begins with such a net by `--weights runs/student`.
 """
 
@@ -160,7 +160,7 @@ def _label(args: argparse.Namespace) -> None:
         said = []
         for planes in positions.positions(size, _SLABS[device.type]):
             pause_while_timed(_say)
-            heads = teacher.judge(planes.contiguous(memory_format=torch.channels_last))
+            heads = teacher.predict(planes.contiguous(memory_format=torch.channels_last))
             allowed, free = playable(planes)
             policies = log_policy(heads.policy, allowed).half(), log_policy(heads.soft, allowed).half()
             reply = log_policy(heads.reply, free).half()

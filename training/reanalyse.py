@@ -6,8 +6,8 @@
 
 Positions are drawn over all shards, those more often where the search that played a game disagreed with the
 net, or the game's course with the search. Each becomes a record of its own in a shard of the same name in
---out; --before also writes the same positions with the targets that they had. The same command goes on where
-it was stopped; it pauses while something is timed on this machine.
+--out; --before also writes the same positions with the targets that they had. The same command continues
+where it was stopped; it pauses while something is timed on this machine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Task:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (it goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
     args = _parser().parse_args(arguments)
     try:
         config = ReanalyseConfig(simulations=args.simulations, scale=args.scale)

@@ -4,7 +4,7 @@
     python -m training.offline encode runs/history ...
 
 A bundle holds the newest positions of its run only; git holds every version of every bundle. Needs a clone
-with its whole history. The same command goes on where it was stopped. The table says how many games and
+with its whole history. The same command continues where it was stopped. The table says how many games and
 positions there are of each net, rule and size.
 """
 
@@ -21,7 +21,7 @@ from training.run.history import HistoryError, Inventory, recover
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (it goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
     parser = argparse.ArgumentParser(
         prog="python -m training.recover",
         description=__doc__,

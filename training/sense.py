@@ -33,7 +33,7 @@ SIDES = (15, 20)
 
 @dataclass(slots=True)
 class Count:
-    """What was played, and what of it lies far from all other stones."""
+    """What was played, and what of it is far from all other stones."""
 
     answers: int = 0
     far_answers: int = 0
@@ -57,7 +57,7 @@ HEADER = "level  answers  far  games  stones  far  wanted  last senseless game"
 
 
 def is_far(board: Board, point: int) -> bool:
-    """Return whether a point lies farther than FAR cells from every stone; on an empty board none does."""
+    """Return whether a point is farther than FAR cells from every stone; on an empty board none does."""
     y, x = divmod(point, board.width)
     spots = [divmod(at, board.width) for at, _ in board.stones()]
     return bool(spots) and all(max(abs(x - at_x), abs(y - at_y)) > FAR for at_y, at_x in spots)

@@ -6,7 +6,7 @@
 The averaged weights of the run's newest checkpoint are exported and compared with torch once more; a net that
 does not compute the same is refused. The newest records calibrate it. With `--export` a file that the run
 exported before, the one that was measured, gets its name and card instead; its weights stay what they are.
-A run that went on from another one's weights knows only its own boards: `--sizes` names those of both.
+A run that continued from another one's weights knows only its own boards: `--sizes` names those of both.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ fitted to all scores. Printed is what
 each setting brings alone, with 95 % intervals, and where the fit is highest. That point has to be confirmed
 on other openings by training.match: a fit believes in its luck.
 
-Every game is kept in RUN_DIR/games.jsonl as it ends; the same command goes on where it was stopped, and with
-no more --games than were played it prints the table again.
+Every game is kept in RUN_DIR/games.jsonl as it ends; the same command continues where it was stopped, and
+with no more --games than were played it prints the table again.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def config_of(args: argparse.Namespace) -> SpaceConfig:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (the same command goes on), 2 for an error."""
+    """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
     parser = argparse.ArgumentParser(
         prog="python -m training.survey",
         description=__doc__,

@@ -50,7 +50,7 @@ class Tactic:
     """Plies to the five of the shortest win that is known (exact for VCF), of the mover (goal win),
     or of the opponent after a pass (goal hold)."""
     edge: bool
-    """All good moves lie on the two outermost rows or columns."""
+    """All good moves are on the two outermost rows or columns."""
 
     def board(self) -> Board:
         """Return the position."""

@@ -112,7 +112,7 @@ def _number(metadata: dict[str, str], key: str, default: str = "") -> int:
 
 
 def _is_closed(metadata: dict[str, str]) -> bool:
-    """Return whether what lies beyond the margin is off the board for a net."""
+    """Return whether what is beyond the margin is off the board for a net."""
     beyond = metadata.get("beyond", "empty")
     if beyond not in ("empty", "off"):
         raise ValueError(f"the metadata beyond={beyond[:60]!a} are neither empty nor off")

@@ -26,7 +26,7 @@ _BETWEEN = re.compile(r"(?:[\s;,._|/>、。→]|-(?!-))*", re.ASCII)
 def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False) -> list[int]:
     """Return the points of a row of moves, `PASS` for a pass. Full-width letters and digits are understood.
 
-    Where a colour is said and it is not that side's turn, a pass lies between.
+    Where a colour is said and it is not that side's turn, a pass is between.
 
     Args:
         text: the moves.
@@ -34,7 +34,7 @@ def read_moves(text: str, width: int, height: int, *, from_bottom: bool = False)
         from_bottom: whether the row 1 of `h1` is the lowest; `7,0` is in the highest row in any case.
 
     Raises:
-        PositionError: naming the first piece that is no move or lies off the board.
+        PositionError: naming the first piece that is no move or is off the board.
     """
     text = unicodedata.normalize("NFKC", text[:MAX_TEXT]).lower().strip() if len(text) <= MAX_TEXT else ""
     if not text:

@@ -3,7 +3,7 @@
 A record does not say which rule was played: a header with the size, then `x,y,ms` a move from 1, black first,
 then the names of both players and a code of the result, as Piskvork writes it
 (https://github.com/plastovicka/Piskvork). Other programs write the header in lower case, put blank lines
-before it, or write the moves alone. No code stands for a resignation or an agreed draw; Tengen writes these
+before it, or write the moves alone. No code means a resignation or an agreed draw; Tengen writes these
 between names and code, where Piskvork reads nothing, in the words of SGF: `W+R`, `Draw`.
 """
 
@@ -37,7 +37,7 @@ def read_psq(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
     Args:
         text: for which `is_psq` holds, its lines ended by \\n.
         rule: that was played.
-        width, height: of the board where the record does not say; a larger one where moves lie beyond it.
+        width, height: of the board where the record does not say; a larger one where moves are beyond it.
 
     Raises:
         PositionError: an impossible size, or a move that cannot be played; the message names the line.

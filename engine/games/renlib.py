@@ -8,7 +8,7 @@ root, later a pass. The second byte has bits:
     0x80  another child of the same parent follows once the moves behind this one have ended
     0x40  no move comes behind this one
     0x20  an old comment follows: seven bits a letter, the top bit ends it
-    0x08  a comment follows: a zero byte ends it, \\b lies between its headline and the rest
+    0x08  a comment follows: a zero byte ends it, \\b is between its headline and the rest
     0x10  marked
     0x04  start
     0x02  no move, but a label on a point

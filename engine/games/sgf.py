@@ -40,7 +40,7 @@ def read_sgf(text: str, rule: int, width: int = 15, height: int = 15) -> GameTre
     Args:
         text: for which `find_sgf` finds a game, its lines ended by \\n.
         rule: that was played where the game does not say.
-        width, height: of the board where it does not say; a larger one where moves lie beyond it.
+        width, height: of the board where it does not say; a larger one where moves are beyond it.
 
     Raises:
         PositionError: no SGF, another game than gomoku, an impossible size or move; the message names the

@@ -2,7 +2,7 @@
 
 A tree is a list of nodes, each with the number of its parent, parents first; the first child of a node is
 its main continuation. Node 0 is the empty board. Colours alternate from black on; where a file has it
-otherwise (white first, two moves of one side, stones set up) passes lie between.
+otherwise (white first, two moves of one side, stones set up) passes are between.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class TreeBuilder:
         return self._depths[self.at]
 
     def is_filler(self, number: int) -> bool:
-        """Return whether a node is a pass that no file says, which lies between moves of one side."""
+        """Return whether a node is a pass that no file says, which is between moves of one side."""
         return number in self._fillers
 
     def note(self, text: str, /, *, code: str = "", **values: object) -> None:
@@ -107,7 +107,7 @@ class TreeBuilder:
 
         Args:
             who: begins a message.
-            given: whether the file says so; False: the pass stands for a side that is left out.
+            given: whether the file says so; False: the pass fills in for a side that is left out.
 
         Raises:
             PositionError: the tree is full.

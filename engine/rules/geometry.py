@@ -61,7 +61,7 @@ def parse_moves(text: str, width: int, height: int, *, from_bottom: bool = False
         from_bottom: whether the row 1 of `h1` is the lowest; `7,0` is in the highest row in any case.
 
     Raises:
-        ValueError: naming the first piece that is no move or lies off the board.
+        ValueError: naming the first piece that is no move or is off the board.
     """
     text = text.strip().lower()
     points = []

@@ -108,7 +108,7 @@ class SearchParams:
         """Return the members of `SearchSettings` by name.
 
         Args:
-            max_points: what an `edge_cap` of 0 stands for.
+            max_points: what an `edge_cap` of 0 means.
             solver: whether the tree has a solver; without one the settings of the solver are 0.
         """
         members = {f.name: getattr(self, f.name) for f in fields(self) if not f.metadata["host"]}

@@ -1,6 +1,6 @@
 """What Yixin-Board and its fork add to Gomocup: analysis, openings, blocked points, marks on the board.
 
-What the commands mean stands in https://github.com/accreator/Yixin-protocol and in the source of the boards,
+What the commands mean is in https://github.com/accreator/Yixin-protocol and in the source of the boards,
 https://github.com/accreator/Yixin-Board and https://github.com/dhbloo/Yixin-Board. They write a point as
 row,column.
 """
@@ -82,7 +82,7 @@ def _swap2_moves(points: Iterable[int], first: int, names: Notation) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class BalanceFormat(AnswerFormat):
-    """Stones after which nobody is ahead, found one after the other.
+    """Stones after which nobody is ahead, found one after another.
 
     Attributes:
         count: how many are wanted.

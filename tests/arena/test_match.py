@@ -307,15 +307,15 @@ def test_a_list_that_cannot_get_longer_says_so(tmp_path, capsys, monkeypatch):
 def test_the_last_stone_levels_the_board():
     """Of all its places, searches as long as the looks call none more level than the first that is tried."""
     config = balance.BalanceConfig(9, 9, fewest=3, most=3, spread=2, simulations=60, net="uniform")
-    judge = balance.Judge(config)
+    balancer = balance.Balancer(config)
     points = config.candidate(3)
-    tried = judge._most_level(points[:-1])
+    tried = balancer._most_level(points[:-1])
     others = [(*points[:-1], p) for p in range(81) if p not in points[:-1]]
     near = [whole for whole in others if max(abs(whole[-1] % 9 - 4), abs(whole[-1] // 9 - 4)) <= 2]
-    levels = {whole: judge._imbalance(whole, balance.LOOK) for whole in near}
+    levels = {whole: balancer._imbalance(whole, balance.LOOK) for whole in near}
     unsolved = sorted(value for value in levels.values() if value is not None)
     assert [levels[whole] for whole in tried] == unsolved[: balance.PLACES]
-    judge.close()
+    balancer.close()
 
 
 @pytest.mark.parametrize("side", [15, 20])

@@ -112,7 +112,7 @@ def test_who_overlooks_everything_still_plays_legal_moves(rule, seed):
 
 
 def test_moves_are_drawn_near_the_stones_and_no_worse_than_a_plan():
-    class Judge(UniformEvaluator):
+    class Scripted(UniformEvaluator):
         backend = None
 
         def evaluate(self, planes, keys):
@@ -122,7 +122,7 @@ def test_moves_are_drawn_near_the_stones_and_no_worse_than_a_plan():
             return logits, wdl
 
     settings = EngineConfig(net="uniform", seed=1, simulations=1, solver=False, temperature=1.0)
-    engine = Engine(settings.replace(search={"policy_temperature": "1"}), evaluator=Judge())
+    engine = Engine(settings.replace(search={"policy_temperature": "1"}), evaluator=Scripted())
     engine.play(16)
     drawn = []
     for _ in range(400):

@@ -10,7 +10,7 @@ import pytest
 
 from engine.encoding import N_PLANES
 from engine.evaluator._lines import LineNet, paths
-from tests.reference.lines import IDS, judge_lines
+from tests.reference.lines import IDS, evaluate_lines
 
 Array = npt.NDArray[Any]
 VECTOR_PATHS = ["neon", "neon-dot"] if "neon" in paths() else ["avx2", "avxvnni", "avx512"]
@@ -86,7 +86,7 @@ def evaluate(net: LineNet, planes: Array) -> tuple[Array, Array]:
 
 def assert_agrees(net: LineNet, weights: dict[str, Array], pooled: int, planes: Array) -> None:
     policy, wdl = evaluate(net, planes[None])
-    expected_policy, expected_wdl = judge_lines(weights, pooled, planes, net.margin, net.closed)
+    expected_policy, expected_wdl = evaluate_lines(weights, pooled, planes, net.margin, net.closed)
     np.testing.assert_allclose(policy[0], expected_policy, rtol=0, atol=1e-3)
     np.testing.assert_allclose(wdl[0], expected_wdl, rtol=0, atol=2e-4)
 

@@ -150,10 +150,10 @@ class Layers:
         return relu(np.concatenate(both, axis=-1))
 
 
-def judge_lines(
+def evaluate_lines(
     weights: Weights, pooled: int, planes: Array, margin: int = 0, closed: bool = False
 ) -> tuple[Array, Array]:
-    """Judge one position.
+    """Evaluate one position.
 
     Args:
         weights: as for `engine.evaluator._lines.LineNet`; the levels are used where they are there.

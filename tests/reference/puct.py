@@ -20,7 +20,7 @@ WIN, LOSS, DRAW = 1, 2, 3
 OPPOSITE = {WIN: LOSS, LOSS: WIN, DRAW: DRAW}
 EXACT_Q = {WIN: 1.0, LOSS: -1.0, DRAW: 0.0}
 
-Judge = Callable[[Board], tuple[list[float], tuple[float, float, float]]]
+Evaluate = Callable[[Board], tuple[list[float], tuple[float, float, float]]]
 """Position -> policy logits by point, WDL for the side to move."""
 
 
@@ -75,7 +75,7 @@ class Node:
     has_draw: bool = False
     shared: bool = False
     raw: int | None = None
-    """What the judge said, in 127ths; None: it was not asked."""
+    """What the evaluator returned, in 127ths; None: it was not called."""
     unvisited: dict[int, float] = field(default_factory=dict)
     """Prior by point, without those that are not stored."""
     tail: dict[int, float] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Node:
         return self.shared or self.has_draw
 
     def best_raw(self) -> int:
-        """Return the judge's word on the end of the best line, in 127ths."""
+        """Return the evaluation at the end of the best line, in 127ths."""
         open_moves = [e.best for e in self.edges if not e.proven and e.visits]
         found = max(open_moves, default=-128)
         if found < 0 and any(e.proven == DRAW for e in self.edges):
@@ -105,9 +105,9 @@ class Node:
 class Twin:
     """A tree over one position."""
 
-    def __init__(self, board: Board, judge: Judge, params: SearchParams) -> None:
+    def __init__(self, board: Board, evaluate: Evaluate, params: SearchParams) -> None:
         self.board = board.copy()
-        self.judge = judge
+        self.evaluate = evaluate
         self.params = params
         self.root: Node | None = None
         self.nodes: dict[int, Node] = {}
@@ -155,7 +155,7 @@ class Twin:
             leaf.proven, leaf.distance = proof
             self._backup(path, leaf, True, (0, 0.0, 0.0))
             return True
-        logits, wdl = self.judge(board)
+        logits, wdl = self.evaluate(board)
         self._expand(leaf, moves, logits, at_root=not path)
         value = wdl[0] - wdl[2]
         leaf.raw = int(127.0 * (2.0 * as_float32(wdl[0]) + as_float32(wdl[1]) - 1.0))

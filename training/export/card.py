@@ -79,7 +79,7 @@ def card_text(
 
 
 def paragraphs(data: str, strength: str, limits: str) -> str:
-    """Return the end of a card: what stands below its table."""
+    """Return the end of a card: what is below its table."""
     return f"""**Data.** {data}
 
 **Strength.** {strength}

@@ -1,7 +1,7 @@
 """Exports a net: fp32 and int8 ONNX files with metadata, checked against torch, and a card.
 
 A line net has one file, fp32: the engine's kernel computes it with tables of 16-bit numbers that it makes
-from the weights in there, and with products of 8 bits that lie beside them. These are left out, and the
+from the weights in there, and with products of 8 bits that are next to them. These are left out, and the
 kernel takes 16, where 8 would change the net by more than is allowed. So is the permission to judge only the
 cells around the stones one by one (`MARGIN`).
 
@@ -55,7 +55,7 @@ class Tolerances:
         fp32_logit: of any policy logit between torch and the fp32 file.
         fp32_wdl: of any chance between torch and the fp32 file.
         int8_policy_kl: mean over positions of KL(fp32 || int8) in nats. For a line net, here and below, the
-            kernel stands in place of int8.
+            kernel takes the place of int8.
         int8_utility: mean over positions of |win - loss| shift between fp32 and int8.
         int8_utility_worst: the largest such shift of one position.
         window_policy_kl, window_utility: as the first two of int8, between all of the board and a window

@@ -1,7 +1,7 @@
 """Writes a trained net as an ONNX graph, node by node, in fp32 or int8.
 
 Written by hand rather than traced, so that every node is there for a reason: weights are folded, and in int8
-each QuantizeLinear / DequantizeLinear pair stands where onnxruntime can fuse it. The scheme is static QDQ:
+each QuantizeLinear / DequantizeLinear pair is where onnxruntime can fuse it. The scheme is static QDQ:
 uint8 activations, int8 weights a channel in 7 bits (so that AVX2 machines do not saturate; 8 in the stem),
 int32 biases.
 A ReLU in front of a quantisation to uint8 with zero point 0 is that quantisation itself, so the int8 graph

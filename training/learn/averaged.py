@@ -1,4 +1,4 @@
-"""The averaged net of a checkpoint: the one that is exported, begun with, or learned from."""
+"""The averaged net (EMA) of a checkpoint: what exports, new runs and students use."""
 
 from __future__ import annotations
 

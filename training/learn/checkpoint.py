@@ -1,4 +1,4 @@
-"""Checkpoints: written whole, checked when read, the last good one wins.
+"""Checkpoints: written atomically, checked when read; the newest good one is used.
 
 A file is a torch archive of plain values and tensors with 16 bytes of BLAKE2b behind it, named by its step:
 `step-000001200.ckpt`. A checkpoint whose numbers are not all finite is neither written nor read.

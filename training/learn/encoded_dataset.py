@@ -1,4 +1,4 @@
-"""Encoded positions that lie on the device of the learner, drawn and turned there.
+"""Encoded positions that are on the device of the learner, drawn and turned there.
 
 Turned planes are those of the turned board, but for points that a bounded solver names (planes 14, 15 and
 22): it finds one of several wins, and which one depends on the order in which it looks. In up to 15 % of
@@ -145,7 +145,7 @@ class EncodedDataset:
                 np.array([rules.get(rule, 1.0) for rule in range(256)])[part.rule], config,
             )  # fmt: skip
             if not self.taught:
-                weight[~part.root.any(axis=1)] = 0  # nobody says what those beside the games are worth
+                weight[~part.root.any(axis=1)] = 0  # sibling positions have no searched value
             said = _read_labels(there, size) if self.taught else {}
             self._sizes.append(_Size(size, part, said, weight, device))
         total = sum(group.mass for group in self._sizes)

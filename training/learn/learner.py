@@ -1,4 +1,4 @@
-"""The learner: games in, better weights out.
+"""The learner: trains a net on recorded games.
 
 It draws batches from a dataset, as many as bounded reuse allows, and writes checkpoints under
 `run_dir/checkpoints`. A learner that loads a checkpoint continues exactly as the one that wrote it would
@@ -40,7 +40,7 @@ positions a batch rates of 1 to 1e20 pass it at once, 0.05 does not come near)."
 
 
 class DivergedError(FloatingPointError):
-    """Learning has diverged, the weights are of no use; the message says when and at what rate."""
+    """Learning has diverged, the weights are useless; the message says when and at what rate."""
 
 
 def loss_of_nothing(config: LossConfig, points: int) -> float:
@@ -107,12 +107,12 @@ class Learner:
             self._teacher = Teacher(source, *load_averaged(source), self.device)
 
     def _prefers_bf16(self) -> bool:
-        """Return whether bfloat16 is the faster way to learn: not where a net's own passes are at hand."""
+        """Return whether bfloat16 trains faster: not where a net has passes of its own."""
         return not self._fused and computes_in_bf16(self.device)
 
     @property
     def computes_in(self) -> torch.dtype:
-        """What the net computes in while it learns."""
+        """Type that the net computes in during training."""
         return torch.bfloat16 if self._bf16 else torch.float32
 
     @property
@@ -126,7 +126,7 @@ class Learner:
         return self.run_dir / "checkpoints"
 
     def join(self, group: Group) -> None:
-        """Learn together with the same learner in other processes, which have the same weights now.
+        """Train in parallel with the same learner in other processes, which have the same weights now.
 
         All draw the same batches, each computes a part of them.
 
@@ -147,11 +147,11 @@ class Learner:
         return max(0, math.floor(left / self.config.batch))
 
     def settle(self) -> None:
-        """Give up the reuse that positions seen so far still allow: new ones set the pace from here on."""
+        """Drop the reuse that positions seen so far still allow; later batches depend on new positions."""
         self.samples_consumed = int(self.config.reuse * self.dataset.seen)
 
     def schedule_progress(self) -> float:
-        """Return the part of the schedule that is done, 0 to 1: `progress`, 0 where nobody sets it."""
+        """Return the part of the schedule that is done, 0 to 1: `progress`, 0 where it is not set."""
         return min(max(self.progress or 0.0, 0.0), 1.0)
 
     def learning_rate(self) -> float:
@@ -206,7 +206,7 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             heads = self.model(planes)
-        taught = self._teacher.judge(planes) if self._teacher else batch.taught
+        taught = self._teacher.predict(planes) if self._teacher else batch.taught
         loss, parts = losses.compute(heads, planes, targets, c.loss, taught, c.teacher_share)
         if self.device.type == "cpu" and not torch.isfinite(loss):
             raise DivergedError(self._diverged(loss.item()))
@@ -258,7 +258,7 @@ class Learner:
         return export_net(self.averaged, folder, name, calibration=positions, origin=origin)
 
     def adopt(self, sources: Mapping[Path, float]) -> None:
-        """Begin with the averaged weights of a checkpoint, of this net or one with fewer blocks.
+        """Start from the averaged weights of a checkpoint, of this net or one with fewer blocks.
 
         Several make a mean, which is of use only where one began with the weights of the other and did not go
         far ("Robust fine-tuning of zero-shot models", https://arxiv.org/abs/2109.01903).

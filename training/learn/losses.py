@@ -1,4 +1,4 @@
-"""What the learner minimises. All cross entropies take logits.
+"""Losses of the learner. All cross entropies take logits.
 
 Shapes: `B` batch, `A` = H * W points.
 """

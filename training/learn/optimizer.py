@@ -1,7 +1,7 @@
-"""What turns gradients into steps: AdamW for all weights, or Muon for the matrices inside the net.
+"""Optimizers: AdamW for all weights, or Muon for the matrices inside the net.
 
-Muon (https://kellerjordan.github.io/posts/muon/) makes each step of a matrix orthogonal, so that no direction
-of it stays behind the others; here with steps of the size of AdamW's (https://arxiv.org/abs/2502.16982), so
+Muon (https://kellerjordan.github.io/posts/muon/) makes each step of a matrix orthogonal, so that all
+directions of it grow alike; here with steps of the size of AdamW's (https://arxiv.org/abs/2502.16982), so
 that both take the same rate.
 """
 
@@ -122,7 +122,7 @@ class MuonAndAdamW:
         return [*self.adamw.param_groups, *self.muon.param_groups]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients; as of `torch.optim.Optimizer`."""
+        """Clear the gradients; as of `torch.optim.Optimizer`."""
         self.adamw.zero_grad(set_to_none)
         for p in self._matrices:
             p.grad = None
@@ -135,11 +135,11 @@ class MuonAndAdamW:
         self.muon.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what both keep."""
+        """Return the state of both."""
         return {"adamw": self.adamw.state_dict(), "muon": self.muon.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Continue from what `state_dict` returned."""
         self.adamw.load_state_dict(state["adamw"])
         self.muon.load_state_dict(state["muon"])
 

@@ -1,4 +1,4 @@
-"""A net that has learned already, usually a larger one, tells another what it makes of each batch."""
+"""Distillation: a trained net, usually a larger one, labels each batch for another."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Teacher:
         self._bf16 = computes_in_bf16(device)
 
     @torch.no_grad()
-    def judge(self, planes: Tensor) -> Heads:
-        """Return what the net says of planes [B, C, H, W].
+    def predict(self, planes: Tensor) -> Heads:
+        """Return the outputs of the net for planes [B, C, H, W].
 
         Raises:
             CheckpointError: boards of this size are smaller or larger than all that it has learned.

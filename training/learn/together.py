@@ -1,4 +1,4 @@
-"""Processes that learn one net together: each computes a part of a batch, all step along the mean gradient.
+"""Data-parallel training: each process computes a part of a batch, all step along the mean gradient.
 
 So every process has the same weights after every batch, and their number changes little but the time (a loss
 over positions that have a target is a mean within each part): "Accurate, Large Minibatch SGD",
@@ -33,7 +33,7 @@ class Group:
     """
 
     def __init__(self, count: int, model: nn.Module) -> None:
-        """Make room.
+        """Allocate the shared memory.
 
         Args:
             count: of processes.
@@ -83,7 +83,7 @@ class Group:
         return float(self._told[0])
 
     def end(self) -> None:
-        """Let nobody wait for this process any more."""
+        """Release the other processes from waiting for this one."""
         self._barrier.abort()
 
 

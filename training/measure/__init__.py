@@ -1,1 +1,1 @@
-"""How strong something is: arena, gate, matches with brains, opponents, ratings."""
+"""Measurement of strength: matches, gate, ratings, hold-outs, surveys."""

@@ -1,4 +1,4 @@
-"""Level openings, drawn from a seed and searched; `training.balance` is the command."""
+"""Balanced openings, drawn from a seed and searched; `training.balance` is the command."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BalanceConfig:
     seed: int = 1
 
     def candidate(self, index: int) -> tuple[int, ...]:
-        """Return the points of candidate `index`, black first; a judge moves the last one."""
+        """Return the points of candidate `index`, black first; a `Balancer` moves the last one."""
         rng = random.Random(f"{self.seed} {index}")
         stones = rng.randint(self.fewest, self.most)
         return random_opening(rng, self.width, self.height, self.rule, stones, self.spread)
@@ -77,8 +77,8 @@ def canonical(points: Sequence[int], width: int, height: int) -> tuple[tuple[int
     return min(under(symmetry) for symmetry in symmetries(width, height))
 
 
-class Judge:
-    """Says which candidates are level; one engine a process."""
+class Balancer:
+    """Searches which candidates are balanced; one engine a process."""
 
     def __init__(self, config: BalanceConfig, log: Callable[[str], None] = lambda line: None) -> None:
         """Load the net.
@@ -90,9 +90,9 @@ class Judge:
         self._engine = Engine(EngineConfig(net=config.net, seed=config.seed), log=log)
 
     def opening(self, index: int) -> tuple[int, ...] | None:
-        """Return candidate `index`, its last stone where it makes the board most level, or None if none does.
+        """Return candidate `index`, its last stone where it balances best, None if none does.
 
-        The searches behind it call it level and unsolved.
+        A balanced opening is unsolved and nearly even by the searches of every stage.
         """
         config = self._config
         for points in self._most_level(config.candidate(index)[:-1]):
@@ -132,17 +132,17 @@ class Judge:
         return None if result.proven is not None else abs(result.q)
 
 
-_judge: Judge | None = None
+_balancer: Balancer | None = None
 
 
 def _start(config: BalanceConfig) -> None:
-    global _judge  # noqa: PLW0603 - one engine a worker process
-    _judge = Judge(config)
+    global _balancer  # noqa: PLW0603 - one engine a worker process
+    _balancer = Balancer(config)
 
 
 def _opening(index: int) -> tuple[int, ...] | None:
-    assert _judge is not None
-    return _judge.opening(index)
+    assert _balancer is not None
+    return _balancer.opening(index)
 
 
 def level_openings(
@@ -150,7 +150,7 @@ def level_openings(
 ) -> Generator[tuple[int, tuple[int, ...] | None]]:
     """Yield (index, opening or None) for the candidates from `first` on, in order, without end."""
     if workers == 1:
-        judge = Judge(config)
+        judge = Balancer(config)
         try:
             for index in count_from(first):
                 yield index, judge.opening(index)
@@ -171,10 +171,10 @@ def as_offsets(points: Sequence[int], width: int, height: int) -> str:
 
 
 class OpeningList:
-    """A list on its way into a file, with what is needed to go on."""
+    """A list that is being made, with the progress that lets it continue."""
 
     def __init__(self, path: Path, config: BalanceConfig) -> None:
-        """Begin a list, or go on with one that was stopped.
+        """Begin a list, or continue with one that was stopped.
 
         Raises:
             ValueError: the file belongs to a list with other settings.

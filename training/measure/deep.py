@@ -1,5 +1,5 @@
-"""Positions of a hold-out: drawn from games, labelled by deep searches or as records have them; see
-`training.holdout`."""
+"""Positions of a hold-out: drawn from games, labelled by deep searches or as records have them;
+`training.holdout` is the command."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Labeller:
         self._engine.close()
 
     def label(self, game: Game, stones: int) -> Position | None:
-        """Return the position with what a deep search says; None where that solves it."""
+        """Return the position with the result of a deep search; None where that solves it."""
         pause_while_timed()
         engine = self._engine
         moves = game.points[:stones]
@@ -216,7 +216,7 @@ def _label(config: DeepConfig, game: Game, stones: int) -> Position | None:
 def labels(
     config: DeepConfig, drawn: Sequence[tuple[Game, int]], workers: int
 ) -> Generator[Position | None]:
-    """Yield what deep searches say of drawn positions, in their order; None for a solved one.
+    """Yield the results of deep searches of drawn positions, in their order; None for a solved one.
 
     Raises:
         HoldoutError: a worker process ended, for instance for lack of memory.
@@ -235,10 +235,10 @@ def labels(
 
 
 class Progress:
-    """Labels on their way into a set: one line a drawn position, in order, null for a solved one."""
+    """Labels of a set that is being made: one line a drawn position, in order, null for a solved one."""
 
     def __init__(self, path: Path, config: DeepConfig, drawn: int) -> None:
-        """Begin, or go on with what was stopped.
+        """Begin, or continue with what was stopped.
 
         Raises:
             HoldoutError: the file belongs to other settings, or is damaged.
@@ -257,7 +257,7 @@ class Progress:
                 raise HoldoutError(f"{path} is damaged ({error}); delete it") from error
 
     def add(self, position: Position | None) -> None:
-        """Take in the label of the next position, and write all."""
+        """Add the label of the next position, and write all."""
         self.lines.append(None if position is None else position.to_json())
         text = "\n".join([self._head, *(json.dumps(line) for line in self.lines)])
         write_atomically(self.path, text.encode())

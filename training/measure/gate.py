@@ -1,4 +1,4 @@
-"""Measuring nets while they are trained: yardsticks, one Elo scale for all, the decision to promote."""
+"""Measurement of nets during training: yardsticks, one Elo scale, the decision to promote."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Standings:
         return rate(pairs, anchor or min(players)) if pairs else {}
 
     def wanted(self, name: str, size: int) -> bool:
-        """Return whether a yardstick still tells anything."""
+        """Return whether results against a yardstick are still informative."""
         scores = self.yardsticks.get(f"{name}|{size}", [])
         return len(scores) < _REPEATS or min(scores[-_REPEATS:]) < _BEATEN
 

@@ -1,4 +1,5 @@
-"""A hold-out: positions that no net learned from, labelled by deep searches, and what a net makes of them.
+"""Hold-out sets: positions that no net learned from, labelled by deep searches, and the errors of nets on
+them.
 
 A set is a file of JSON lines behind LZMA. The first line is the recipe, every other one a position:
 
@@ -7,7 +8,7 @@ A set is a file of JSON lines behind LZMA. The first line is the recipe, every o
      "points": [97, ...], "share": [0.702, ...], "q": [0.24, ...]}
 
 `moves` are points from the empty board, black first. `z` is the result of the game for the side to move (1,
-0, -1), `wdl` its chances as the deep search saw them, `points` the moves that it looked at, the most visited
+0, -1), `wdl` the probabilities of the deep search, `points` the moves that it visited, the most visited
 first, with their shares of the visits and their utilities.
 """
 
@@ -182,7 +183,7 @@ def parse_position(line: Any) -> Position:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a net makes of each position of a set, float64 [N] each; lower is better but for `top`.
+    """Errors of a net on each position of a set, float64 [N] each; lower is better but for `top`.
 
     Attributes:
         policy: cross entropy of the net's policy against the visits of the deep search, in nats.
@@ -212,7 +213,7 @@ class Judgement:
     MEASURES = ("policy", "unseen", "top", "regret", "brier", "deep")
 
     def auc(self) -> float:
-        """Return the chance that of a game won and one lost the net prefers the one won; nan without both."""
+        """Return the probability that the net prefers a won game to a lost one; nan without both."""
         won, lost = self.utility[self.z > 0], self.utility[self.z < 0]
         if not len(won) or not len(lost):
             return math.nan
@@ -242,7 +243,7 @@ def correlation(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def judge(evaluator: Evaluator, positions: Sequence[Position]) -> Judgement:
-    """Ask a net about every position, and about those behind its moves."""
+    """Evaluate every position, and those after its moves, by a net."""
     rows = np.zeros((len(positions), 8))
     for i, board, logits, wdl in _asked(evaluator, positions, [()] * len(positions)):
         rows[i] = _judged(positions[i], board, logits.astype(float), wdl.astype(float))

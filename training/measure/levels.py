@@ -50,7 +50,7 @@ def suggest(levels: Sequence[Level], elos: Sequence[float], top_simulations: int
     Args:
         levels: as measured, weakest first.
         elos: their ratings; where a level is not above the one below it is taken as equal.
-        top_simulations: stands for no limit.
+        top_simulations: used where a level has no limit.
     """
     rising = [max(elos[: i + 1]) for i in range(len(elos))]
     table = [levels[0]]

@@ -1,4 +1,4 @@
-"""Lost games, read backwards to the answer that turned them; `training.lost` is the command."""
+"""Analysis of lost games, backwards to the move that lost; `training.lost` is the command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLIND = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a lost game turned, seen by searches of the net that is asked, not of the one that played.
+    """Where a lost game turned, by searches of a given net, not of the one that played.
 
     Attributes:
         game: name of the file.

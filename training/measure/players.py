@@ -1,4 +1,4 @@
-"""Players inside of this program that think: pure MCTS with random playouts, the engine."""
+"""Players inside this program that search: pure MCTS with random playouts, the engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RolloutPlayer(LocalPlayer):
 
 
 class ThreadClock:
-    """Seconds of processor time of the calling thread: what else the machine runs costs nothing."""
+    """Seconds of processor time of the calling thread; other programs do not count."""
 
     def now_s(self) -> float:
         """Return seconds on a clock that never goes back."""

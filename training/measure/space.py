@@ -46,7 +46,7 @@ class Setting:
     whole: bool = False
 
     def part(self, value: float) -> float:
-        """Return where a value lies in the range, 0 to 1."""
+        """Return where a value is in the range, 0 to 1."""
         low, high, value = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return (value - low) / (high - low)
 
@@ -156,7 +156,7 @@ class Journal:
     """Every game of a run, one line each, written as it ends."""
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
-        """Begin a journal, or take in one that was stopped.
+        """Begin a journal, or continue one that was stopped.
 
         Raises:
             SpaceError: it belongs to another run, or is damaged.

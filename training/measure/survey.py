@@ -1,4 +1,4 @@
-"""A survey of settings: every pair of games has its own draw of all settings, and one fit reads them all.
+"""Survey of settings: every pair of games has random values of all settings, and one fit uses all games.
 
 Each game says something about every setting at once, so that a dozen of them cost no more games than one.
 The score of a pair is fitted by a quadratic in the settings that is 1/2 at the defaults, by ridge regression
@@ -72,7 +72,7 @@ class Survey:
 def survey(config: SpaceConfig, folder: Path, games: int) -> Iterator[int]:
     """Play pairs until there are so many games; yield how many there are after each.
 
-    Pair k of a seed has always the same settings and opening; the same call goes on where it was stopped.
+    Pair k of a seed has always the same settings and opening; the same call continues where it was stopped.
 
     Raises:
         SpaceError: the folder holds another run.
@@ -105,7 +105,7 @@ def parts_of(config: SpaceConfig, pair: int) -> list[float]:
 
 
 def read(config: SpaceConfig, folder: Path) -> Survey:
-    """Fit what has been played.
+    """Fit the games that have been played.
 
     Raises:
         SpaceError: the folder holds another run, or no finished pair.

@@ -1,8 +1,8 @@
 """Turning points: positions where lost games were decided, and how many simulations a search needs to see it.
 
-A turning point is the loser's last level move and the winner's answer. A search is begun in front of the
-move and behind the answer, and is watched until it sees what the game showed later. How many simulations
-that takes tells settings of the search apart in minutes, where games at long clocks take days.
+A turning point is the loser's last balanced move and the winner's reply. A search starts before the move and
+after the reply, and runs until it sees what the game showed later. The number of simulations that this takes
+compares settings of the search in minutes, where games at long clocks take days.
 `training.turning` is the command.
 """
 
@@ -94,7 +94,8 @@ class Sighting:
 
 
 class TurnStopper:
-    """Stops a search at the first look that sees the turn. Looks come after fixed numbers of simulations."""
+    """Stops a search at the first check that sees the turn. Checks come after fixed numbers of
+    simulations."""
 
     def __init__(self, point: TurningPoint, side: Side) -> None:
         reference = point.before if side == "before" else point.behind

@@ -1,4 +1,4 @@
-"""A deeper or wider net that computes what a smaller one computes, to go on from there.
+"""A deeper or wider net that computes what a smaller one computes, to continue from there.
 
 A line net can also grow into a line tower: the light blocks' convolutions become full 3x3 ones that are 0
 wherever the light ones had no weight.

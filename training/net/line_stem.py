@@ -1,4 +1,4 @@
-"""The trunk of a line net: what lies on the four lines through each cell, then cheap blocks.
+"""The trunk of a line net: what is on the four lines through each cell, then cheap blocks.
 
 The first layer of a usual net sees a small square. This one sees each cell's four lines, five cells to either
 side, which is as far as a five reaches: a dense net judges the two sides of a line together, and the engine
@@ -50,7 +50,7 @@ def side_digits() -> npt.NDArray[np.uint8]:
 def side_of_code() -> npt.NDArray[np.int64]:
     """Return the side of five digits, int64 [1024]: digit k (0 the nearest) counts 4^k in the index.
 
-    What lies behind an edge does not matter.
+    What is behind an edge does not matter.
     """
     out = np.zeros(4**REACH, np.int64)
     for code in range(len(out)):

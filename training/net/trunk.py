@@ -175,7 +175,7 @@ def _pool_back(
 
 
 class _Ahead:
-    """What the pass that makes the input of a block does of this block, as long as that lies in the cache.
+    """What the pass that makes the input of a block does of this block, as long as that is in the cache.
 
     Attributes:
         u: the depthwise convolution of the input.

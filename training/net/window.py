@@ -36,9 +36,9 @@ def cells_near_stones(planes: Tensor, margin: int) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The part of each board that its cells near stones lie in: what learns need not pass over the rest.
+    """The part of each board that its cells near stones are in: what learns need not pass over the rest.
 
-    What an array holds of a position stands at the beginning of what it has for a board, one row of the
+    What an array holds of a position is at the beginning of what it has for a board, one row of the
     part behind the other.
 
     Attributes:

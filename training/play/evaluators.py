@@ -133,7 +133,7 @@ def save_weights(network: Network, path: Path, net_id: str) -> None:
 
 
 def load_evaluator(name: str, device: str = "cpu") -> Evaluator:
-    """Return the evaluator that a name or file stands for.
+    """Return the evaluator that a name or file means.
 
     Args:
         name: `uniform`, `tactical`, or a net file (.onnx on the CPU, .pt on a GPU).

@@ -80,11 +80,11 @@ class GameGroups:
         self._evaluator: Evaluator | None = None
 
     def use(self, evaluator: Evaluator) -> None:
-        """Change the net; games in flight go on with it."""
+        """Change the net; games in flight continue with it."""
         self._evaluator = evaluator
 
     def reseed(self, seed: int) -> None:
-        """Draw the games that begin from here on from another seed; those in flight go on."""
+        """Draw the games that begin from here on from another seed; those in flight continue."""
         self._seed, self._generation = seed, 0
         for group in self._groups.values():
             group.reseed(self._next_seed())

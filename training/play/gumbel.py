@@ -46,7 +46,7 @@ def phases(considered: int, simulations: int) -> list[tuple[int, int]]:
 
 
 def v_mix(priors: Sequence[float], visits: Sequence[int], q: Sequence[float], root_value: float) -> float:
-    """Return the value that stands for moves without a visit.
+    """Return the value of moves without a visit.
 
     v_mix = (root_value + sum N * sum_visited(P q) / sum_visited(P)) / (1 + sum N)
 

@@ -1,7 +1,7 @@
 """A run in one file, and a run directory from such a file. `training.bundle` is the command.
 
 The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, a teacher if
-one lies in the run as `teacher.ckpt`, and the newest records, as many as fit. A bundle from a stranger is
+one is in the run as `teacher.ckpt`, and the newest records, as many as fit. A bundle from a stranger is
 data: only names that a run has are taken, each up to its size, everything is read and checked before the
 first file is written, and nothing in it is run.
 """
@@ -84,7 +84,7 @@ _KINDS = (
 
 
 def _kind(name: str) -> _Kind | None:
-    """Return what a name of a bundle stands for, None if no run has such a file."""
+    """Return what a name of a bundle means, None if no run has such a file."""
     return next((kind for kind in _KINDS if kind.name.fullmatch(name)), None)
 
 
@@ -226,7 +226,7 @@ def _read(bundle: zipfile.ZipFile, member: zipfile.ZipInfo, source: Path) -> byt
 def _write(
     bundle: zipfile.ZipFile, members: list[tuple[zipfile.ZipInfo, _Kind]], source: Path, run_dir: Path
 ) -> None:
-    """Write the checked files into a folder beside the run directory, then rename it: all or nothing."""
+    """Write the checked files into a folder next to the run directory, then rename it: all or nothing."""
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     part = run_dir.with_name(f".{run_dir.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)

@@ -65,7 +65,7 @@ class Inventory:
 def recover(repository: Path, folder: str, target: Path, report: Callable[[str], None] = print) -> Inventory:
     """Write every game of every bundle in the history once, as shards named by run, place and checksum.
 
-    The call can be repeated and goes on where it was stopped: shards in `target` are read, not made again.
+    The call can be repeated and continues where it was stopped: shards in `target` are read, not made again.
 
     Args:
         repository: a git working tree, or a bare repository.

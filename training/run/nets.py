@@ -1,4 +1,4 @@
-"""The exports of a run in `nets/`, and the files of the promoted one beside it, `best.*`."""
+"""The exports of a run in `nets/`, and the files of the promoted one next to it, `best.*`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def promote(run_dir: Path, name: str, about: Mapping[str, object]) -> None:
 
 
 def pointer(run_dir: Path, name: str) -> dict[str, object]:
-    """Return what `best.json` says of the best net; only its name where that speaks of another one."""
+    """Return what `best.json` says of the best net; only its name where that is about another one."""
     try:
         table = read_table(run_dir / "best.json")
     except (OSError, ForeignFileError):

@@ -97,7 +97,7 @@ def plan_run(
 ) -> list[Plan]:
     """Return what is left to do until a run of a recipe is over: the run, behind those that it builds on.
 
-    A run that exists goes on with its stored settings. The runs that a recipe builds on lie in `run_dir` with
+    A run that exists continues its stored settings. The runs that a recipe builds on are in `run_dir` with
     `BEFORE` behind its name, each under the name of its recipe. They are left out when they are over, and all
     of them when the run has a checkpoint already.
 

@@ -84,7 +84,7 @@ def read_state(run_dir: Path) -> State | None:
 
 
 def resume_state(run_dir: Path) -> State:
-    """Return the state that a run goes on with: as it was stored, in a cycle whose name was not used.
+    """Return the state that a run continues with: as it was stored, in a cycle whose name was not used.
 
     Raises:
         ForeignFileError: see `parse_state`.

@@ -1,4 +1,4 @@
-"""Declare settings, and constants beside them: a default with all that is to be known about it."""
+"""Declare settings and constants: a default with text, unit, source and reader."""
 
 from __future__ import annotations
 

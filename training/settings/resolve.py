@@ -34,7 +34,7 @@ def make_config(
     """Return the settings of a run.
 
     Args:
-        settings: of a recipe, or stored with a run that goes on.
+        settings: of a recipe, or stored with a run that continues.
         overrides: `key=value` texts, keys dotted as in `play.gumbel.scale=0.2`, lists with commas.
         report: gets a line about each setting of older releases that is ignored.
 
@@ -157,8 +157,8 @@ def parse_stored(data: bytes, path: Path, older: bool = False) -> tuple[str, dic
     Args:
         data: the contents.
         path: of the file, for messages.
-        older: whether an earlier feature version will do: such a run cannot go on, but another one may begin
-            with its weights and records.
+        older: whether an earlier feature version will do: such a run cannot continue, but another one may
+            begin with its weights and records.
     """
     try:
         table = parse_table(data, path)

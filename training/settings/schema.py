@@ -193,7 +193,7 @@ class LearnerConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """How nets are measured while training goes on."""
+    """How nets are measured while training continues."""
 
     every_minutes: float = setting(10.0, "of training between two measurements", _LOOP, "minutes")
     pairs: int = setting(

@@ -20,7 +20,7 @@ from tests.helpers.lines import (
     random_weights,
     with_bytes,
 )
-from tests.reference.lines import judge_lines, window
+from tests.reference.lines import evaluate_lines, window
 
 SIZES = [(5, 5), (22, 22), (9, 13), (13, 9), (15, 15), (16, 17), (22, 5), (8, 19)]
 
@@ -64,7 +64,7 @@ def test_products_of_8_bits_are_those_of_the_reference(
     for seed, (width, height) in enumerate(SIZES):
         planes = random_planes(seed, width, height)
         policy, wdl = evaluate(net, planes[None])
-        want_policy, want_wdl = judge_lines(weights, pooled, planes)
+        want_policy, want_wdl = evaluate_lines(weights, pooled, planes)
         # An activation that lies between two levels may become either one.
         np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
         np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
@@ -208,7 +208,7 @@ def test_a_window_in_8_bits_gives_what_the_reference_gives(path: str, closed: bo
     for seed in range(len(SIZES)):
         planes = sparse_planes(seed, *SIZES[seed])
         policy, wdl = evaluate(net, planes[None])
-        want_policy, want_wdl = judge_lines(weights, 2, planes, 3, closed)
+        want_policy, want_wdl = evaluate_lines(weights, 2, planes, 3, closed)
         np.testing.assert_allclose(policy[0], want_policy, rtol=0, atol=0.03)
         np.testing.assert_allclose(wdl[0], want_wdl, rtol=0, atol=1e-3)
 
@@ -249,4 +249,5 @@ def test_the_largest_sums_of_8_bits_do_not_overflow() -> None:
         planes = random_planes(1, 15, 15)
         for path in set(paths()) - {"plain"}:
             policy, _ = evaluate(LineNet(weights, -1, path=path), planes[None])
-            np.testing.assert_allclose(policy[0], judge_lines(weights, -1, planes)[0], rtol=1e-3, atol=1e-3)
+            expected = evaluate_lines(weights, -1, planes)[0]
+            np.testing.assert_allclose(policy[0], expected, rtol=1e-3, atol=1e-3)

@@ -22,13 +22,13 @@ from tests.reference.puct import Twin
 LONG = 10 if os.environ.get("TENGEN_LONG") == "1" else 1
 
 
-def judge_of(evaluator: HashedEvaluator | UniformEvaluator):
-    def judge(board: Board):
+def evaluate_of(evaluator: HashedEvaluator | UniformEvaluator):
+    def evaluate(board: Board):
         planes = np.zeros((1, N_PLANES, board.height, board.width), dtype=np.float32)
         policy, wdl = evaluator.evaluate(planes, np.array([board.hash], dtype=np.uint64))
         return policy[0].tolist(), tuple(wdl[0].tolist())
 
-    return judge
+    return evaluate
 
 
 def without_stored(dump):
@@ -60,7 +60,7 @@ def test_kernel_tree_equals_twin(rule: int, uniform: bool) -> None:
         evaluator = UniformEvaluator() if uniform else HashedEvaluator(trial)
         tree = Tree(params, 32 << 20)
         tree.set_root(board)
-        twin = Twin(board, judge_of(evaluator), params)
+        twin = Twin(board, evaluate_of(evaluator), params)
         done = tree.run(n, evaluator.backend)
         assert done == sum(twin.simulate() for _ in range(n))
         assert without_stored(tree.dump()) == twin.dump()

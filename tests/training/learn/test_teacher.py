@@ -115,7 +115,7 @@ def test_a_line_net_teaches_by_the_passes_that_learn(tmp_path, margin):
         planes = torch.from_numpy(learner.dataset.draw(np.random.default_rng(seed), 6).planes)
         with torch.no_grad():
             expected = learner.model.eval()(planes)
-        for said, by_modules in zip(teacher.judge(planes), expected, strict=True):
+        for said, by_modules in zip(teacher.predict(planes), expected, strict=True):
             torch.testing.assert_close(said, by_modules, rtol=1e-4, atol=1e-4)
             assert not said.requires_grad
 

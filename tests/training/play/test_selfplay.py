@@ -331,7 +331,7 @@ def test_a_batch_without_wishes_does_nothing():
     assert LeafBatch(2, 7, 7).step([], HandMadeEvaluator("uniform")) == 0
 
 
-class WithoutJudge:
+class WithoutBackend:
     """Another evaluator, to be asked in batches."""
 
     backend = None
@@ -350,7 +350,7 @@ def test_a_game_is_the_same_in_a_batch_and_in_the_kernel():
         play.play(Mix(((9, 9, 1.0),), ALL_RULES), 700, lambda: False)
         return {game.seed: as_bytes(game) for game in play.finished}
 
-    kernel, batches = games(HashedEvaluator(4)), games(WithoutJudge(HashedEvaluator(4)))
+    kernel, batches = games(HashedEvaluator(4)), games(WithoutBackend(HashedEvaluator(4)))
     both = kernel.keys() & batches.keys()
     assert len(both) > 20
     assert all(kernel[seed] == batches[seed] for seed in both)
@@ -367,7 +367,7 @@ def test_evaluations_are_counted_and_bounded_in_the_kernel_too():
     group.step(evaluator)
     assert counters.evaluations - before == 3 * KERNEL_ROUNDS
     before = counters.evaluations
-    group.step(WithoutJudge(evaluator))
+    group.step(WithoutBackend(evaluator))
     assert counters.evaluations - before == 3 * BATCH_ROUNDS
 
 
