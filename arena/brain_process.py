@@ -1,7 +1,7 @@
-"""A brain as a child process, seen as a manager sees it: bytes in, time-stamped lines out.
+"""A brain as a child process, as a manager sees it: bytes in, time-stamped lines out.
 
-This module knows pipes and processes only. What a manager says and what an answer means is in
-`arena.managers`.
+This module knows pipes and processes only. `arena.managers` has what managers send and what
+answers mean.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class BrainProcess:
     # -- talk ------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Take in output until it ends; runs in a thread of its own."""
+        """Read output until it ends; runs in a thread of its own."""
         assert self.process.stdout is not None
         fd = self.process.stdout.fileno()
         pending = b""
@@ -272,7 +272,7 @@ class BrainProcess:
         return elapsed_s
 
     def hindered_ms(self) -> float:
-        """Return how long the brain's threads, and the thread that reads what it says, waited for a core."""
+        """Return how long the brain's threads and the one that reads its output waited for a core, ms."""
         return self.queued_ms() + self.heard_late_ms()
 
     def wait_exit_unhindered_s(self, limit_s: float) -> float | None:
@@ -349,7 +349,7 @@ class BrainProcess:
         return scheduled_ms(self.process.pid)[0]
 
     def heard_late_ms(self) -> float:
-        """Return how long the thread here that reads and stamps the output has waited for a core."""
+        """Return how long the thread that reads and stamps the output has waited for a core, ms."""
         return scheduled_ms(os.getpid(), self._reader.native_id)[1]
 
     def kill(self) -> None:
@@ -369,7 +369,7 @@ class BrainProcess:
         self.process.wait()
         self._reader.join(2.0)
         with contextlib.suppress(queue.Full):
-            self._lines.put_nowait(None)  # whoever waits for a line is told
+            self._lines.put_nowait(None)  # wakes the thread that waits for a line
         self.close_input()
         assert self.process.stdout is not None
         self.process.stdout.close()

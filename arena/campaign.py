@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _signals(), _only_one(options.out):
             return campaign.run(options, _command(arguments))
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except BrokenPipeError:
         raise  # nobody reads the output: no failure of the campaign

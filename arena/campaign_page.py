@@ -30,7 +30,7 @@ def page(rows: Sequence[Row], planned: Mapping[str, int], settings: Mapping[str,
         "# Campaign", "",
         f"{len(rows)} of {sum(planned.values())} games, **{len(ours)} incidents** of the brain "
         f"({len(incidents) - len(ours)} of other opponents).", "",
-        f"Brain: `{settings['brain'] or 'one a part'}`. The same command goes on: `{command}`", "",
+        f"Brain: `{settings['brain'] or 'one a part'}`. The same command continues: `{command}`", "",
     ]  # fmt: skip
     done = Counter(row["part"] for row in rows)
     lines += ["| part | games | planned |", "|---|---|---|"]

@@ -1,4 +1,4 @@
-"""What a campaign plays: parts of a plan, and the blocks of games that they come to.
+"""Plans of campaigns: parts, and the blocks of games that they are played in.
 
 A plan is a TOML file:
 
@@ -34,7 +34,7 @@ from arena.series import PROFILES
 
 
 class PlanError(ValueError):
-    """A plan that cannot be played; the message says what is wrong."""
+    """A plan is invalid; the message says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

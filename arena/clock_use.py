@@ -1,4 +1,4 @@
-"""How much of a match clock was used by the time of a move, over many games."""
+"""Share of the match clock that is used at each move, over many games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ClockUse:
         self._at_end: list[tuple[int, float]] = []
 
     def add(self, own_ms: Sequence[float], match_ms: int) -> None:
-        """Take in a game.
+        """Add a game.
 
         Args:
             own_ms: what each own move took, in order.

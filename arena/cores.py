@@ -1,4 +1,4 @@
-"""What the system gives a process: cores, how long its threads waited for one, memory."""
+"""Resources of a process: cores, how long its threads waited for one, memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def on_cores(cores: Collection[int] | None) -> Iterator[None]:
-    """Let a process that is started inside inherit these cores from this thread."""
+    """Make processes that are started in this context inherit these cores from the thread."""
     if cores is None or sys.platform != "linux":
         yield
         return

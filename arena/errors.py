@@ -1,4 +1,4 @@
-"""What a player can do wrong, as exceptions."""
+"""Failures of players, as exceptions."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _KEY = "tengen_match"
 
 
 class GameJournalError(ValueError):
-    """A file of games that cannot be continued with; the message names it and says why."""
+    """A file of games cannot be continued; the message names it and says why."""
 
 
 class GameJournal:

@@ -1,4 +1,4 @@
-"""What a player is told of time and memory, and its clock in one game."""
+"""Limits of time and memory that a player gets, and its clock in one game."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOURNAMENT_BYTES = 367_001_600
 
 @dataclass(frozen=True, slots=True)
 class BrainLimits:
-    """What a brain is told, and what is forgiven.
+    """Limits that a brain gets, and the tolerance of the manager.
 
     Attributes:
         turn_ms: ms a turn; None: not told.
@@ -60,7 +60,7 @@ class MatchClock:
         return self._limits.match_ms + self.moves * self._limits.increment_ms - self.used_ms
 
     def told_left_ms(self) -> int:
-        """Return what managers tell as `time_left`."""
+        """Return the `time_left` that managers send, ms."""
         left_ms = self.left_ms()
         return UNLIMITED_MS if left_ms is None else int(left_ms)
 

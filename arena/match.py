@@ -80,7 +80,7 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
     parser.add_argument("--match-ms", type=int, default=0, help="ms a game, 0 unlimited (0)")
     parser.add_argument("--increment-ms", type=int, default=0, help="ms added after each move (0)")
     parser.add_argument(
-        "--manager", default="plain", choices=list(MANAGERS), help="whose manners brains meet (plain)"
+        "--manager", default="plain", choices=list(MANAGERS), help="manager that runs the brains (plain)"
     )
     parser.add_argument("--nodes", type=int, help="simulations a move for both (INFO max_node for brains)")
     parser.add_argument("--b-nodes", type=int, help="simulations a move for --b, where they differ")
@@ -179,7 +179,7 @@ def run(args: argparse.Namespace, kinds: Kinds, lend: Lend | None = None) -> int
         ):
             result = run_match(config, progress.show, progress.found, lent)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on" if args.json else "stopped", file=sys.stderr)
+        print("stopped; the same command continues" if args.json else "stopped", file=sys.stderr)
         return 1
     except BrokenPipeError:
         raise  # nobody reads the output: no failure of the match

@@ -1,4 +1,4 @@
-"""What a match is: two players, limits, openings, and everything that a game of it depends on."""
+"""Configuration of a match: players, limits, openings, and all that a game of it depends on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arena.sprt import Sprt
 
 @dataclass(frozen=True, slots=True)
 class MatchConfig:
-    """What a match is; see the help of `arena.match` for each field.
+    """Configuration of a match; see the help of `arena.match` for each field.
 
     Attributes:
         kinds: players inside of this program that `a` and `b` may name.
@@ -43,12 +43,12 @@ class MatchConfig:
     one_core: bool = False
 
     def is_local(self, spec: str) -> bool:
-        """Return whether a player lives inside of this program."""
+        """Return whether a player runs inside this program."""
         return kind_of(spec) in self.kinds
 
     @property
     def in_process(self) -> bool:
-        """Whether both players live inside of this program."""
+        """Whether both players run inside this program."""
         return self.is_local(self.a) and self.is_local(self.b)
 
     @property

@@ -1,4 +1,4 @@
-"""What is counted in a match, from the point of view of its first player."""
+"""Counts of a match, from the view of its first player."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.games.record import GameRecord
 
 @dataclass(slots=True)
 class MatchResult:
-    """Everything counted in a match, from the point of view of player a."""
+    """Counts of a match, from the view of player a."""
 
     pairs: dict[int, list[float]] = field(default_factory=dict)
     wins: int = 0

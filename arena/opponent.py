@@ -1,7 +1,7 @@
-"""A Gomocup brain as somebody's opponent: asked for one move at a time, in any position, at any pace.
+"""A Gomocup brain as an opponent: one move at a time, in any position, at any pace.
 
-The process stays for the whole game and is started anew after a failure. Every failure is one line that a
-person understands.
+The process stays for the whole game and is started anew after a failure. Every failure is one line
+for a person.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_S = 0.05
 
 
 class OpponentError(EngineError):
-    """The brain gave no move; the text says what it did."""
+    """The brain gave no move; the message says what it did."""
 
 
 class BrainOpponent:

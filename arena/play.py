@@ -19,7 +19,7 @@ from engine.play.game import Game
 
 
 class TerminalOpponent:
-    """A brain as `engine.play` asks for moves."""
+    """A brain as an opponent of `engine.play`."""
 
     def __init__(self, command: str) -> None:
         """Prepare.
@@ -32,7 +32,7 @@ class TerminalOpponent:
 
     @property
     def remark(self) -> str:
-        """What the brain said of its last move, empty if nothing."""
+        """The brain's remark on its last move, may be empty."""
         return self._brain.remark
 
     def move(self, game: Game, time_s: float, stop: threading.Event) -> int:

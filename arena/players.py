@@ -1,4 +1,4 @@
-"""Players as the referee asks them, and those that live inside of this program."""
+"""Players as the referee sees them, and those that run inside this program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the games of a match are played: threads for brains, processes for players inside of this program.
+"""Workers of a match: threads for brains, processes for players inside this program.
 
 Players inside share one net a process, and one game runs in a process at a time, so that a game is the same
 in any of them. Brains are processes themselves; threads only talk to them.

@@ -85,12 +85,12 @@ class Position:
 
     @property
     def winner(self) -> int:
-        """Colour that has won, 2 for nobody."""
+        """Colour that has won, 2 for neither."""
         return self._arbiter.winner
 
     @property
     def over(self) -> bool:
-        """Whether somebody has won."""
+        """Whether a side has won."""
         return self.winner != EMPTY
 
     def stones(self) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What a game between two players is made of: its setup, what happened, and the summary over many games."""
+"""Records of refereed games: setup, times, incidents, and the summary over many games."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MoveTime:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something a manager would hold against a player."""
+    """A failure of a player by the rules of a manager."""
 
     kind: str
     player: int

@@ -1,4 +1,4 @@
-"""The referee: one game between two players, every slip held against them.
+"""The referee: one game between two players, every failure reported.
 
     python -m arena.referee --profile judge --games 200 --turn-ms 100
 

@@ -1,4 +1,4 @@
-"""One lock for the machine: what is timed holds it, and jobs that only need processor time pause meanwhile.
+"""A lock of the machine: timed programs hold it, and jobs that only need processor time pause meanwhile.
 
     with holding("match at 8 s"):       # waits until nothing else is timed
         play()
@@ -23,7 +23,7 @@ from typing import IO
 
 VARIABLE = "TENGEN_TIMING_LOCK"
 _LOOK_S = 0.5
-"""Between two looks of somebody who waits."""
+"""Seconds between two tries of a process that waits."""
 _held_here: set[str] = set()
 """Files that this process holds the lock of."""
 
@@ -40,7 +40,7 @@ def lock_path() -> Path | None:
 
 @contextmanager
 def holding(purpose: str, say: Say = lambda line: None) -> Iterator[None]:
-    """Hold the lock; wait for it as long as somebody else does.
+    """Hold the lock; wait for it as long as another process does.
 
     Args:
         purpose: what is timed, for those who wait.
@@ -78,7 +78,7 @@ def is_timed() -> bool:
                 return True
             _unlock(file)
     except OSError:
-        return False  # somebody else's file: whoever made it does not let us know
+        return False  # a file of another user: it cannot be read
     return False
 
 

@@ -1,6 +1,6 @@
-"""The access token: who knows it may use the engines. It is a part of the address that the program prints.
+"""The access token: a page needs it to use the engines. It is a part of the address that the program prints.
 
-It is after the `#` of the address, which browsers send to nobody; the page gives it with its socket. The
+It is after the `#` of the address, which browsers do not send; the page sends it by its socket. The
 file that keeps it is readable by its owner alone. So the address stays the same over a restart, and an open
 page comes back by itself.
 """
@@ -47,7 +47,7 @@ class Access:
         return secrets.compare_digest(offered.encode("utf-8", "replace"), self.token.encode())
 
     def proof(self, nonce: str) -> str:
-        """Return what only somebody who knows the token can answer to a nonce."""
+        """Return the answer to a nonce that only the token can make."""
         return self._sign("proof", nonce)
 
     def ticket(self) -> str:
@@ -77,7 +77,7 @@ class Access:
 
 
 def state_folder() -> Path | None:
-    """Return the folder for what programs of this user remember; None where there is none."""
+    """Return the folder for state of this user's programs; None where there is none."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
         return Path(base) / "Tengen" if base else None

@@ -1,4 +1,4 @@
-"""What the server says to the page: every kind of answer with its fields, made here and nowhere else.
+"""Answers of the server to the page: every kind with its fields, made here and nowhere else.
 
 An answer is a JSON object with `type`, `id` (of its request, 0: of none) and the fields below.
 A text that players see comes with a `code`: the page shows `server.CODE` of its language with `values` in it.

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from board import assets
 from board.access import Access, is_of_another_user
 from board.answers import answer
-from board.crew import Crew
+from board.engine_pool import EnginePool
 from board.guard import Guard
 from board.session import Session, TooSlow
 from engine.levels import STRONGEST, WEAKEST
@@ -28,14 +28,14 @@ USED = "This address works once. Open the one that the program printed.\n"
 TRY_LATER = 1013  # close code of RFC 6455's registry: come again later
 
 
-def make_app(crew: Crew, address: str, port: int, access: Access, version: str) -> Guard:
+def make_app(pool: EnginePool, address: str, port: int, access: Access, version: str) -> Guard:
     """Return the application for a server on this address and port."""
     files = assets.load()
     pages: set[Session] = set()
     welcome = answer(
-        "welcome", 0, version=version, engines=crew.most, levels=[WEAKEST, STRONGEST],
+        "welcome", 0, version=version, engines=pool.max_engines, levels=[WEAKEST, STRONGEST],
         sides=[MIN_SIDE, MAX_SIDE], rules={rule.name.lower(): int(rule) for rule in Rule},
-        brains=crew.brains,
+        brains=pool.brains,
     )  # fmt: skip
 
     async def asset(request: Request) -> Response:
@@ -68,7 +68,7 @@ def make_app(crew: Crew, address: str, port: int, access: Access, version: str) 
         if len(pages) >= MAX_PAGES:
             await page.close(TRY_LATER, f"pages_open {MAX_PAGES}")
             return
-        session = Session(crew)
+        session = Session(pool)
         pages.add(session)
         sender = asyncio.create_task(_sending(session, page))
         try:

@@ -58,14 +58,14 @@ def main(argv: Sequence[str], version: str) -> int:
             settings.append(f"net={net.resolve() if net.is_file() else options.net}")
         config = load_config(None, settings)
         from board.brains import named
-        from board.crew import Crew
+        from board.engine_pool import EnginePool
         from board.launch import serve
 
         names, arguments = named(options.opponent)
-        crew = Crew(options.engines, [*settings, *arguments], names)
+        pool = EnginePool(options.engines, [*settings, *arguments], names)
         if config.net not in (EngineConfig().net, "uniform", "hashed"):
-            crew.check()  # a net that somebody names may be missing or no net; the page would say so too late
-        return serve(options.address, options.port, crew, browser=not options.no_browser, version=version)
+            pool.check()  # a net that somebody names may be missing or no net; the page would say so too late
+        return serve(options.address, options.port, pool, browser=not options.no_browser, version=version)
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -20,7 +20,7 @@ import uvicorn
 
 from board.access import Access
 from board.app import PROGRAM, make_app
-from board.crew import Crew
+from board.engine_pool import EnginePool
 from board.http_protocol import BoundedProtocol
 from board.messages import MAX_MESSAGE_BYTES
 from engine.errors import EngineError
@@ -37,7 +37,7 @@ class LaunchError(EngineError):
     """The board cannot be started; the text says what to do."""
 
 
-def serve(address: str, port: int | None, crew: Crew, *, browser: bool, version: str) -> int:
+def serve(address: str, port: int | None, pool: EnginePool, *, browser: bool, version: str) -> int:
     """Serve the board until Ctrl-C; return the exit status.
 
     A board of this user that runs already is shown instead of starting a second one.
@@ -67,7 +67,7 @@ def serve(address: str, port: int | None, crew: Crew, *, browser: bool, version:
         print(warning, flush=True)
     server = _Server(
         uvicorn.Config(
-            make_app(crew, address, found, access, version), loop="asyncio", http=BoundedProtocol,
+            make_app(pool, address, found, access, version), loop="asyncio", http=BoundedProtocol,
             ws="websockets-sansio", lifespan="off", log_level="error", access_log=False, server_header=False,
             ws_max_size=MAX_MESSAGE_BYTES, ws_per_message_deflate=False, h11_max_incomplete_event_size=16384,
             limit_concurrency=200, timeout_graceful_shutdown=1,
@@ -79,7 +79,7 @@ def serve(address: str, port: int | None, crew: Crew, *, browser: bool, version:
     except KeyboardInterrupt:
         pass
     finally:
-        crew.close()
+        pool.close()
     return 0
 
 

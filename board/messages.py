@@ -1,4 +1,4 @@
-"""What the page asks: JSON objects, checked here and nowhere else.
+"""Requests of the page: JSON objects, checked here and nowhere else.
 
 A request is an object with `type`, `id` (a number that its answers repeat) and the fields of the class of
 that type below. The engine process gets the same requests from the server, one a line. `board/answers.py` has
@@ -41,7 +41,7 @@ MIN_MS, MAX_MS = 20, 3_600_000
 
 
 class MessageError(EngineError, ValueError):
-    """A message makes no sense; the text says why, `id` which it was (0: unknown)."""
+    """A message is invalid; the text says why, `id` which it was (0: unknown)."""
 
     def __init__(self, text: str, id: int = 0) -> None:
         super().__init__(text)
@@ -104,7 +104,7 @@ class Analyse:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Which moves, one or two in a row, leave nobody ahead? `turn_ms` for all of them."""
+    """Which moves, one or two in a row, leave the game even? `turn_ms` for all of them."""
 
     id: int
     game: Moves
@@ -131,7 +131,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Whether anybody sees the page."""
+    """Whether the page is visible."""
 
     id: int
     visible: bool

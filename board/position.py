@@ -1,4 +1,4 @@
-"""What holds in a position, as the page shows it: whose turn it is, who has won, what is forbidden."""
+"""Facts of a position for the page: side to move, winner, forbidden points."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _run(board: Board, point: int, colour: int, dx: int, dy: int) -> list[int]:
 
 
 def _opening(stones: int) -> dict[str, object]:
-    """Return what the swap2 opening asks when so many stones are on the board.
+    """Return the query of the swap2 opening with this many stones on the board.
 
     Raises:
         PositionError: it is over by then.

@@ -1,4 +1,5 @@
-"""One page: its requests, its engine, what is sent to it. The page keeps the game; nothing stays here."""
+"""Session of one page: its requests, its engine, its answers. The page keeps the game; the server has no
+state."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from board import files, messages
 from board.answers import answer, refusal
 from board.brains import GRACE_S
-from board.crew import START_S, Crew, EngineProcess
+from board.engine_pool import START_S, EnginePool, EngineProcess
 from board.messages import (
     Analyse,
     AnswerSwap2,
@@ -40,7 +41,7 @@ LOST = "The engine stopped unexpectedly. Your game is kept; the next move starts
 
 HUNG = "The engine did not answer any more and was ended. Your game is kept; the next move starts it again."
 SILENCE_S = 4.0
-"""An engine that says nothing for so long has stopped (derived: it gives a sign of life every second)."""
+"""Silence after which an engine counts as stopped, seconds (derived: it sends a heartbeat every second)."""
 LATE_S = 4.0
 """An answer that comes so much later than its limit will not come any more (derived: said within 5 s)."""
 WATCH_S = 0.5
@@ -53,8 +54,8 @@ class TooSlow(Exception):
 class Session:
     """Answers the requests of one page."""
 
-    def __init__(self, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, pool: EnginePool) -> None:
+        self._pool = pool
         self._engine: EngineProcess | None = None
         self._current: EngineRequest | None = None
         self._waiting: deque[str] = deque()
@@ -66,15 +67,15 @@ class Session:
         self._due_s: float | None = None  # when an answer is overdue, on the loop's clock
         self._watch: asyncio.TimerHandle | None = None
 
-    # --- what the crew asks ---------------------------------------------------------------------------------
+    # --- what the pool asks ---------------------------------------------------------------------------------
 
     @property
     def idle_since_s(self) -> float | None:
         """Since when the engine is not needed; None while it is."""
         return None if self._current is not None else self._hidden_s
 
-    def dismissed(self) -> None:
-        """Remember that the engine is gone; the next request asks for another."""
+    def evicted(self) -> None:
+        """Drop the engine, which is gone; the next request gets another."""
         self._engine = None
 
     # --- requests -------------------------------------------------------------------------------------------
@@ -134,13 +135,12 @@ class Session:
             self._say(_cannot_start(error, request.id))
             return
         if self._engine is None:
+            n = self._pool.max_engines
             text = (
-                f"All {self._crew.most} engines are at work in other windows. Close one of these pages, or "
+                f"All {n} engines are at work in other windows. Close one of these pages, or "
                 "start the program with more: --engines N."
             )
-            self._say(
-                answer("busy", request.id, text=text, code="engines_taken", values={"n": self._crew.most})
-            )
+            self._say(answer("busy", request.id, text=text, code="engines_taken", values={"n": n}))
             return
         self._current = request
         self._engine.send(messages.to_line(request))
@@ -149,7 +149,7 @@ class Session:
             self._watch_soon()
 
     def prepare(self) -> None:
-        """See to it that there is an engine, if one is free, so that no question waits for its start."""
+        """Start an engine, if one is free, so that no request waits for its start."""
         try:
             self._hire()
         except OSError as error:
@@ -158,10 +158,10 @@ class Session:
     def _hire(self) -> None:
         if self._engine is None:
             self._loaded = False
-            self._engine = self._crew.hire(self, self._heard, self._lost)
+            self._engine = self._pool.acquire(self, self._heard, self._lost)
 
     def _drop(self) -> None:
-        self._crew.release(self)
+        self._pool.release(self)
         self._engine = self._current = None
 
     # --- an engine that hangs -------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Session:
         return asyncio.get_running_loop().time() - self._engine.heard_s
 
     def _longest_silence_s(self) -> float:
-        """Return how long the engine may say nothing; while it loads it gives no sign of life."""
+        """Return how long the engine may be silent, seconds; it sends no heartbeat while it loads."""
         assert self._engine is not None
         return SILENCE_S if self._loaded or self._engine.is_stopped else START_S
 
@@ -267,7 +267,7 @@ class Session:
 
 
 def _limit_s(request: EngineRequest) -> float | None:
-    """Return how long the engine may take for its next answer; None: as long as it likes."""
+    """Return how long the engine may take for its next answer, seconds; None: no limit."""
     match request:
         case Think():
             ms = request.turn_ms if request.left_ms is None else min(request.turn_ms, request.left_ms)

@@ -1,4 +1,4 @@
-"""What the engine process does for each request: a move, an analysis that grows, a look back at a game."""
+"""Requests in the engine process: moves, growing analyses, reviews."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.threats.solution import Verdict
 from engine.timing.budget import SearchLimits
 
 INFO_S = 0.12
-"""How often an analysis answers (derived: eight times a second looks alive and costs 0.2 %)."""
+"""Seconds between answers of an analysis (derived: eight a second look continuous and cost 0.2 %)."""
 CLOCK_MARGIN_MS = 60
 """Taken off the engine's clock for the way to the page and back."""
 THREAT_NODES = 40_000
@@ -183,12 +183,12 @@ class Thinking:
         return engine
 
     def keep(self, levels: set[int]) -> None:
-        """Give back the memory of engines of other levels."""
+        """Close the engines of other levels."""
         self._engines.keep(levels)
 
 
 class _Threat:
-    """What the side that is not to move would do if it could move twice; looked for deeper and deeper."""
+    """Forced win of the side not to move after a pass, searched deeper and deeper."""
 
     def __init__(self, solver: Solver, board: Board, engine: Engine, stop: threading.Event) -> None:
         self._solver, self._board, self._now_s, self._stop = solver, board.copy(), engine.clock.now_s, stop
@@ -201,7 +201,7 @@ class _Threat:
         return self._found is None and self._looks < THREAT_LOOKS and self._now_s() >= self._next_s
 
     def look(self) -> bool:
-        """Look once; return whether a win was found."""
+        """Search with the next budget; return whether a win was found."""
         self._looks += 1
         until_s = self._now_s() + THREAT_LOOK_S
         attacker = 1 - self._board.to_move

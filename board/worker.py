@@ -29,7 +29,7 @@ from engine.pipes import read_some
 BROKEN = 3
 """Exit status when the engine cannot be loaded."""
 ALIVE_S = 1.0
-"""How often the process says that it is there, also in the middle of a search, s."""
+"""Seconds between heartbeats, also during a search."""
 KEPT_LEVELS = 2
 """Engines of other levels that keep their memory: black's and white's."""
 

@@ -1,4 +1,4 @@
-"""Make the picture of the README: the board of `python -m engine play` with an analysis beside it.
+"""Make the picture of the README: the board of `python -m engine play` with an analysis next to it.
 
 python -m engine play --colour none --level 10,10 --time 0.4 --delay 0    (at its end: save docs/game.psq)
 python docs/picture.py --game docs/game.psq --moves 22 --simulations 2000 --out docs/game.svg

@@ -1,6 +1,6 @@
 """The Gomocup brain: `python -m protocol`, and the entry of the packed program.
 
-The order of what happens here matters. First nobody but the writer may reach standard output and nobody the
+The order of what happens here matters. First only the writer may reach standard output, and nothing the
 manager's error channel; then input is read and stamped; only then are the libraries loaded that take time.
 """
 

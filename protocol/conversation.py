@@ -1,4 +1,4 @@
-"""One conversation with one manager: the state between its commands and the answers.
+"""A conversation with a manager: the state between its commands and the answers.
 
 It runs in one thread and never waits. A command that needs thought becomes a `Query` with a token, which
 goes to the search thread; the answer comes back through `finished`. Whatever drops a query forgets its token,
@@ -317,7 +317,7 @@ class Conversation:
         self.stop_pondering()
 
     def _supersede(self, query: Query) -> None:
-        """Note what Yixin-Board still has to hear about a query that is dropped.
+        """Record the moves that Yixin-Board still expects for a query that is dropped.
 
         It counts the answers that it has stopped to want (after *New* or *Undo* while the brain thinks) and
         throws away as many moves, also one that it waits for: every move asked for must be said once.

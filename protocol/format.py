@@ -1,4 +1,4 @@
-"""Lines of text for managers and for the people behind them. Imports nothing heavy.
+"""Lines of text for managers and their users. Imports nothing heavy.
 
 Every line is printable ASCII, short and never empty. A cell is a point inside of the brain, index
 y * width + x from the top left.
@@ -52,13 +52,13 @@ def error(reason: str) -> str:
 
 
 def message(text: str) -> str | None:
-    """Return a line for the eyes of the user, None if there is nothing to say (protocol: no bare MESSAGE)."""
+    """Return a MESSAGE line for the user, None for an empty text (protocol: no bare MESSAGE)."""
     text = clean(text, LINE_CAP - len("MESSAGE "))
     return f"MESSAGE {text}" if text else None
 
 
 def messages(*texts: str) -> list[str]:
-    """Return the lines for the eyes of the user, without empty ones."""
+    """Return MESSAGE lines for the user, without empty ones."""
     return [line for line in map(message, texts) if line]
 
 

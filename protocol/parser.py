@@ -1,4 +1,4 @@
-"""From lines to commands. Pure: what comes out depends on nothing but what went in.
+"""Parser: lines to commands. Pure.
 
 `END` is not here: the reader looks for it before anything else, so that nothing can delay it.
 """

@@ -1,4 +1,4 @@
-"""The position as the manager and the brain agree on it: a list of stones, nothing that thinks.
+"""The position of the conversation: a list of stones, without a search.
 
 It changes at once when a command is read, also while the engine still thinks about an older position; the
 search thread takes a copy along and brings the engine up to it.

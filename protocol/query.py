@@ -1,4 +1,4 @@
-"""A question to the engine, from the command that asks it to the text of its answer. Nothing here thinks.
+"""Queries to the engine, from the command of the manager to the text of the answer. Nothing here searches.
 
 A line of a manager becomes a `Command`, a command that needs thought a `Query`, its answer an `Outcome`, and
 that a `Reply`.
@@ -58,7 +58,7 @@ class Command:
 
 
 class QueryError(ValueError):
-    """A question makes no sense; the text says why."""
+    """A query is invalid; the text says why."""
 
 
 class Question(Command):
@@ -130,7 +130,7 @@ class AnswerFormat:
 
 @dataclass(slots=True)
 class Query:
-    """A question to the engine. The second group of fields is set when it is put to the worker."""
+    """A query to the engine. The second group of fields is set when the worker gets it."""
 
     kind: Kind
     format: AnswerFormat
@@ -143,7 +143,7 @@ class Query:
     n: int = 1
     """How many best moves the search is to keep (kind nbest)."""
     listed: int = 0
-    """How many of them are told to the manager."""
+    """How many of them are sent to the manager."""
     share: float = 1.0
     """How much of the time of a turn it may take, (0, 1]."""
     max_nodes: int | None = None
@@ -232,7 +232,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a search knows so far."""
+    """State of a running search."""
 
     token: int
     result: SearchResult = field(repr=False)

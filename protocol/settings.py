@@ -1,4 +1,4 @@
-"""What INFO has set, and the match clock where the manager does not tell it."""
+"""Values of INFO, and the match clock where the manager does not send it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Dialect = Literal["gomocup", "yixin"]
 YIXIN_UNTIMED_MS = (2_000_000, 100_000_000)
 """Turn and match by which Yixin-Board says that there is no limit (protocol)."""
 UNTOLD_TURN_MS = 5_000
-"""The turn when neither turn nor match time was ever told (tuned: pleasant at a terminal)."""
+"""Time of a turn while INFO has set neither turn nor match, ms (tuned: pleasant at a terminal)."""
 CLOCK_STARTS_WITH_INFO_S = 1.0
 """A think command that follows INFO time_left within this time is charged from the INFO (protocol: managers
 start the turn clock before they send it; derived: they send both in one go)."""

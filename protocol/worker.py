@@ -29,7 +29,7 @@ SLICE_S = 3600.0
 
 
 class SearchWorker:
-    """The search thread: brings the engine up to the position of a query, asks it, hands the outcome on.
+    """The search thread: sets the position of a query, searches it, reports the outcome.
 
     All methods return at once; see `protocol.query.Worker`.
     """
@@ -90,7 +90,7 @@ class SearchWorker:
         self._reminders = 1
 
     def remind(self) -> bool:
-        """Tell the limits again, which the engine has missed if it was just about to begin.
+        """Send the limits again: the engine misses them if its search has not begun.
 
         Returns:
             whether to come again in a moment.

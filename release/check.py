@@ -21,7 +21,7 @@ from pathlib import Path
 from arena.records import PlayedGame
 from arena.series import PROFILES, Series, plan_games, play_series, series_limits
 from engine.pipes import run_piped
-from release import manners
+from release import conformance
 from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
 
@@ -77,13 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(home) / "Tengen žluťoučký kůň"
         unpack(options.zip, folder)
         command = [str(folder / executable_name())]
-        before = manners.state_of(folder)
-        with manners.read_only(folder):
+        before = conformance.state_of(folder)
+        with conformance.read_only(folder):
             times(command, folder, options.warm_s, report)
             tournament(command, options, report)
             play_leagues(command, options, report)
             endings(command, Path(home), report)
-        report("nothing in its folder changed", "compared", manners.state_of(folder) == before)
+        report("nothing in its folder changed", "compared", conformance.state_of(folder) == before)
         damages(folder, Path(home) / "damaged copy", report)
     print(
         f"Verdict: {len(report.bad)} bad: {', '.join(report.bad)}" if report.bad else "Verdict: all is well."
@@ -93,29 +93,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def times(command: Sequence[str], folder: Path, limit_s: float, report: Report) -> None:
     """Measure starts: after the system dropped the files, and with them in memory."""
-    manners.start(command)
-    manners.forget_pages(folder)
-    cold = manners.start(command)
+    conformance.start(command)
+    conformance.forget_pages(folder)
+    cold = conformance.start(command)
     report("cold start", f"OK after {cold.ready_s:.2f} s, first move after {cold.moved_s:.2f} s")
-    warm = [manners.start(command) for _ in range(7)]
+    warm = [conformance.start(command) for _ in range(7)]
     ready_s = statistics.median(s.ready_s for s in warm)
     moved_s = statistics.median(s.moved_s for s in warm)
     text = f"OK after {ready_s:.2f} s, first move after {moved_s:.2f} s, at most {limit_s:g}"
     report("warm start", f"{text} (median of {len(warm)})", moved_s <= limit_s)
-    manners.forget_pages(folder)
-    elapsed_ms = manners.first_move_after_freeze_ms(command)
-    report("first move, cold, frozen, one core", f"{elapsed_ms:.0f} ms, at most {manners.FASTGAME_MS}",
-           elapsed_ms <= manners.FASTGAME_MS)  # fmt: skip
+    conformance.forget_pages(folder)
+    elapsed_ms = conformance.first_move_after_freeze_ms(command)
+    report("first move, cold, frozen, one core", f"{elapsed_ms:.0f} ms, at most {conformance.FASTGAME_MS}",
+           elapsed_ms <= conformance.FASTGAME_MS)  # fmt: skip
 
 
 def tournament(command: Sequence[str], options: argparse.Namespace, report: Report) -> None:
     """Measure memory; ask the league logic positions; run the brain's own check."""
-    used = manners.largest_memory_bytes(command, options.memory_ms)
+    used = conformance.largest_memory_bytes(command, options.memory_ms)
     report("largest private memory, 20x20", f"{used / 2**20:.0f} MiB, at most {MEMORY_BYTES / 2**20:.0f}",
            used <= MEMORY_BYTES)  # fmt: skip
-    wrong = manners.wrong_logic(command, 1000)
-    report("league logic", "; ".join(wrong) or f"{len(manners.LOGIC)} positions right", not wrong)
-    status, said = manners.refusal([*command, "--self-check"])
+    wrong = conformance.wrong_logic(command, 1000)
+    report("league logic", "; ".join(wrong) or f"{len(conformance.LOGIC)} positions right", not wrong)
+    status, said = conformance.refusal([*command, "--self-check"])
     report("self-check", said.splitlines()[-1] if said else "silent", status == 0)
 
 
@@ -156,7 +156,7 @@ def endings(command: Sequence[str], home: Path, report: Report) -> None:
     """Kill it, and start it with arguments that make no sense."""
     scratch = home / "scratch"
     scratch.mkdir()
-    left = manners.leftovers_of_a_kill(command, scratch)
+    left = conformance.leftovers_of_a_kill(command, scratch)
     report("kill leaves nothing", "; ".join(left) or "no process, no file", not left)
     for arguments in (
         ["--bogus"],
@@ -174,9 +174,9 @@ def damages(folder: Path, copy: Path, report: Report) -> None:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(folder, copy, symlinks=True)
         spoil(copy)
-        before = manners.state_of(copy)
+        before = conformance.state_of(copy)
         _refuses(name, [str(copy / executable_name())], report)
-        if manners.state_of(copy) != before:
+        if conformance.state_of(copy) != before:
             report(name, "something was overwritten", False)
 
     for part in PARTS:
@@ -195,7 +195,7 @@ def _remove(path: Path) -> None:
 
 
 def _refuses(name: str, command: Sequence[str], report: Report) -> None:
-    status, said = manners.refusal(command)
+    status, said = conformance.refusal(command)
     report(
         name,
         f"status {status}: {said.splitlines()[0][:150] if said else 'silent'}",

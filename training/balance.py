@@ -1,4 +1,4 @@
-"""Make lists of level openings: random stones near the centre, the last one where it levels the board.
+"""Make lists of balanced openings: random stones near the centre, the last one balances the position.
 
     python -m training.balance --out openings.txt --count 50 --size 15 --rule freestyle
     python -m training.balance --out openings.txt --count 500 --halves --workers 2
@@ -10,9 +10,9 @@ openings that are won for a side the better player often only splits a pair, so 
 look smaller than they are.
 
 Candidate number k of a seed is always the same, and so is the verdict on it (searches are limited in
-simulations), whatever the number of workers. What was found is written as it is found; the same command goes
-on where it was stopped (FILE.progress holds the number of the next candidate and goes away at the end). No
-two openings of a list are the same under a symmetry of the board.
+simulations), whatever the number of workers. What was found is written as it is found; the same command
+continues where it was stopped (FILE.progress has the number of the next candidate and is removed at the end).
+No two openings of a list are the same under a symmetry of the board.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         judged.close()
         written = wanted.finish(args.halves)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (ValueError, OSError, EngineError, OpeningError) as error:
         print(f"error: {error}", file=sys.stderr)

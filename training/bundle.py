@@ -1,4 +1,4 @@
-"""A run in one file: enough of it to train on somewhere else, small enough to be kept.
+"""A run in one file: enough to continue it on another machine, small enough to keep.
 
     python -m training.bundle pack runs/mine tengen-run.zip --megabytes 11
     python -m training.bundle unpack tengen-run.zip runs/more

@@ -1,4 +1,4 @@
-"""Add to recorded games what is behind their proofs, so that values are learned there too.
+"""Add positions inside the proofs of recorded games, so that their values are learned too.
 
     python -m training.endings runs/old/records runs/longer
     python -m training.selfplay --run-dir runs/new --records runs/longer --set learner.fast_weight=0.5
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError("the new shards need a folder of their own")
         _extend([path for path in shards if not (args.out / path.name).exists()], args.out, args.nodes)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _COMMANDS[args.command](args)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (HoldoutError, ValueError, OSError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Read the games that a player lost: where they turned, and what the net thought of the answer.
+"""Analyse lost games: where they turned, and how the net valued the winning reply.
 
     python -m training.match --a engine:nodes=400 --b pbrain-other --names tengen,other --save games
     python -m training.lost games --player tengen --simulations 10000

@@ -1,4 +1,4 @@
-"""`arena.match` with players inside of this program that think: the engine, and playouts without a net."""
+"""`arena.match` with players inside this program that search: the engine, and playouts without a net."""
 
 from __future__ import annotations
 

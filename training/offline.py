@@ -1,4 +1,4 @@
-"""Learn from games that are there, by the clock, without self-play: what a GPU does in minutes.
+"""Train on recorded games for a given time, without self-play; minutes on a GPU.
 
     python -m training.offline encode --records runs/mine/records --positions runs/set
     python -m training.offline learn --positions runs/set --run-dir runs/teacher --preset gpu --minutes 5
@@ -34,8 +34,8 @@ from training.settings.values import ConfigError, weighted_runs
 
 if TYPE_CHECKING:
     from training.export.card import Origin
+    from training.learn.data_parallel import Group
     from training.learn.learner import Learner
-    from training.learn.together import Group
     from training.run.log import RunLog
 
 _CHUNK = 32  # batches between two looks at clock and stop flag
@@ -112,7 +112,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         {"encode": _encode, "learn": _learn, "label": _label, "keep": _keep}[args.command](args)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (ValueError, RuntimeError, OSError, FloatingPointError, NetError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -184,10 +184,10 @@ def _keep(args: argparse.Namespace) -> None:
 def _learn(args: argparse.Namespace) -> None:
     import torch
 
+    from training.learn.data_parallel import Group, start_workers
     from training.learn.encoded_dataset import EncodedDataset
     from training.learn.learner import Learner
     from training.learn.teacher import find_teacher
-    from training.learn.together import Group, companions
     from training.net.network import choose_device
     from training.run.log import RunLog
     from training.run.stopping import stop_wish
@@ -222,13 +222,13 @@ def _learn(args: argparse.Namespace) -> None:
                 learner.save()  # what the others begin with
             group = Group(processes, learner.model)
             learner.join(group)
-            stack.enter_context(companions(group, learner.config, args.run_dir, args.positions, _CHUNK))
+            stack.enter_context(start_workers(group, learner.config, args.run_dir, args.positions, _CHUNK))
         if args.minutes:
             _by_the_clock(learner, 60 * args.minutes, log, stopped, group)
         stack.close()
         log.close()
         if stopped():
-            _say("stopped; the same command goes on")
+            _say("stopped; the same command continues")
             return
     if not args.no_export:
         name = shown_name(args.run_dir)
@@ -251,7 +251,7 @@ def _origin(learner: Learner, name: str) -> Origin:
 
 
 def _processes(asked: int, learner: Learner) -> int:
-    """Return how many processes learn: one a core, if nobody asks, where a net learns in one thread."""
+    """Return how many processes learn: by default one a core where a net trains in one thread."""
     from training.crew.cores import cpu_count
     from training.net import trunk
 
@@ -275,7 +275,7 @@ def _by_the_clock(
     while learner.progress < 1 and not stopped():
         started_s += pause_while_timed(_say, stopped)
         if group:
-            group.tell(learner.progress)
+            group.broadcast(learner.progress)
         metrics = learner.step(_CHUNK)
         now_s = time.monotonic()
         learner.progress = min(1.0, (now_s - started_s) / seconds)

@@ -53,13 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = _tasks(args)
         _run(tasks, config, str(net_path(args.net)), args.processes)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (ConfigError, NetError, RecordError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenProcessPool:
-        print("error: a process ended (memory?); the same command goes on", file=sys.stderr)
+        print("error: a process ended (memory?); the same command continues", file=sys.stderr)
         return 1
     return 0
 

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = recover(args.repository, args.folder, args.out)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (HistoryError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def table(found: Inventory) -> list[str]:
-    """Return the lines that say what was found: by rule and board, by net, in all."""
+    """Return a summary as lines: by rule and board, by net, in all."""
     by_board: Counter[tuple[int, int, int]] = Counter()
     games_of: Counter[tuple[int, int, int]] = Counter()
     by_net: Counter[str] = Counter()

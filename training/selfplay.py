@@ -4,8 +4,8 @@
 
 Ctrl-C finishes cleanly; the same command continues a run. Settings of a run that exists are those it was
 started with, changed by --set. A recipe is a file of settings (training/recipes has those of the presets);
-where it builds on other runs, these are made first, beside the run. `--bench` measures the speed of self-play
-and of the learner instead.
+where it builds on other runs, these are made first, next to the run. `--bench` measures the speed of
+self-play and of the learner instead.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _entered(run_dir: Path) -> Iterator[DirectoryLock]:
 def _run_plans(
     plans: Sequence[Plan], start: str, backend: Backend | None, stopped: Callable[[], bool]
 ) -> None:
-    """Make runs one after the other, the last one the run itself, until it is over or somebody stops it."""
+    """Make runs one after another, the last one the run itself, until it is over or stopped."""
     from training.loop import Run
     from training.run.display import Display
 

@@ -1,4 +1,4 @@
-"""Count the senseless stones of every level: those farther than three cells from all others.
+"""Count the isolated moves of every level: those farther than three cells from all other stones.
 
 A level plays games against itself. The first stone is put for it, near the middle, so that each game tells of
 an answer to it as well; rules and two sizes of board take turns. A stone that the solver wants, or a five or
@@ -24,7 +24,7 @@ from engine.search.result import SearchResult
 from training.files import console
 
 FAR = 3
-"""Cells from the nearest stone beyond which a stone is senseless (derived: no five holds both)."""
+"""Cells from the nearest stone beyond which a stone is isolated (derived: no five holds both)."""
 MIDDLE = 3
 """How far from the middle, in columns and rows, the first stone is put."""
 RULES = (Rule.FREESTYLE, Rule.STANDARD, Rule.RENJU, Rule.CARO)
@@ -43,7 +43,7 @@ class Count:
     wanted: int = 0
     """Far stones that the solver wanted; not among `far`."""
     worst: str = ""
-    """The last senseless game as moves."""
+    """The last game with an isolated stone, as moves."""
 
     def line(self, level: int) -> str:
         """Return a row of the table."""
@@ -53,7 +53,7 @@ class Count:
         ).rstrip()
 
 
-HEADER = "level  answers  far  games  stones  far  wanted  last senseless game"
+HEADER = "level  answers  far  games  stones  far  wanted  last game with one"
 
 
 def is_far(board: Board, point: int) -> bool:
@@ -83,14 +83,14 @@ def measure(engine: Engine, games: int, answers: int, limits: SearchLimits, seed
         engine.new_game(side, side, rule)
         engine.play(first)
         played = [first]
-        senseless = False
+        isolated = False
         while engine.board.winner == EMPTY and engine.board.legal_points():
             result = engine.think(limits, engine.clock.now_s())
             far = is_far(engine.board, result.point) and not is_wanted(result)
             count.wanted += is_far(engine.board, result.point) and is_wanted(result)
             engine.play(result.point)
             played.append(result.point)
-            senseless |= far
+            isolated |= far
             if len(played) == 2 and number < answers:
                 count.answers += 1
                 count.far_answers += far
@@ -99,13 +99,13 @@ def measure(engine: Engine, games: int, answers: int, limits: SearchLimits, seed
             count.stones += 1
             count.far += far
         count.games += number < games
-        if senseless:
+        if isolated:
             count.worst = f"{side} {rule.name.lower()} " + "".join(format_move(p, side) for p in played)
     return count
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, or 1 if there was a senseless stone."""
+    """Run the command; return 0, or 1 if there was a isolated stone."""
     parser = argparse.ArgumentParser(
         prog="python -m training.sense",
         description=__doc__,
@@ -119,15 +119,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of first stones and draws (1)")
     args = parser.parse_args(argv)
     print(HEADER, flush=True)
-    senseless = 0
+    isolated = 0
     for level in args.levels:
         engine = Engine(EngineConfig(net=args.net, level=level, seed=args.seed))
         limits = SearchLimits(max_nodes=args.top_simulations if level == STRONGEST else None)
         count = measure(engine, args.games, args.answers, limits, args.seed)
         engine.close()
-        senseless += count.far + count.far_answers
+        isolated += count.far + count.far_answers
         print(count.line(level), flush=True)
-    return int(senseless > 0)
+    return int(isolated > 0)
 
 
 if __name__ == "__main__":

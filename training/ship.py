@@ -1,4 +1,4 @@
-"""Make the net of a run the one that ships: export it with a card that says what is known about it.
+"""Make the net of a run the one that ships: export it with a card.
 
     python -m training.ship runs/mine --name mine-4x32 --strength "..." --limits "..." --default
     python -m training.ship runs/mine --export c000012 --name mine-4x32 --strength "..." --default

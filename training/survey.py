@@ -1,4 +1,4 @@
-"""Look around the defaults: many settings at once, each pair of games with a draw of its own.
+"""Survey settings around the defaults: many at once, each pair of games with its own random values.
 
     python -m training.survey --space docs/tuning/search.toml --run-dir runs/survey \\
         --openings docs/openings/freestyle15-fit.txt --nodes 400 --games 20000 --concurrency 2
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
         print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command continues", file=sys.stderr)
         return 1
     except (SpaceError, OpeningError, ValueError, OSError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)

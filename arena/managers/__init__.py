@@ -1,4 +1,4 @@
-"""Managers: how each starts a brain, what it tells it, when its clock runs and what it holds against a brain.
+"""Managers: how each starts a brain, what it sends, when its clock runs and which failures lose a game.
 
 A manager is one file of this folder with one subclass of `Manager`; nothing else lists them. Their sources:
 Piskvork, the official GomocupJudge, c-gomoku-cli and qpiskvork.

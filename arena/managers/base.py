@@ -1,4 +1,4 @@
-"""What all managers have in common: reading and checking lines, measuring time and memory."""
+"""Base of all managers: reading and checking lines, measuring time and memory."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Manager:
         self._in_step = False
 
     def end_game(self) -> None:
-        """End a game: without habits of its own a manager ends the process."""
+        """End a game: by default a manager ends the process."""
         self._end_process()
 
     def close(self) -> None:
@@ -278,12 +278,12 @@ class Manager:
         return True
 
     def _report_idle_lines(self) -> None:
-        """Report lines that came when nothing was asked."""
+        """Report lines that came without a command."""
         for line in self.brain.drain() if self.brain is not None else ():
             self._report_unasked(line, "unasked")
 
     def _report_unasked(self, line: Line, when: str) -> None:
-        """Report a line that nobody waits for, unless it is a remark or an answer that was not waited for."""
+        """Report an unexpected line, unless it is a remark or an answer to a command that needs none."""
         if self._owed and self._owed[0].fullmatch(line.raw):
             del self._owed[0]
         elif not self._is_remark(line):
@@ -337,7 +337,7 @@ class Manager:
             self.game.report("memory", self.player, f"{used / 2**20:.0f} MiB")
 
     def _end_process(self) -> None:
-        """Send END and see the process leave in time, with nothing left behind and nothing more said."""
+        """Send END; report a process that does not exit in time, leaves children, or writes more lines."""
         brain = self.brain
         if brain is None:
             return

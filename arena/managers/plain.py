@@ -1,4 +1,4 @@
-"""A manager without habits of its own: every limit is told, loading is not charged."""
+"""A plain manager: every limit is sent, loading is not charged."""
 
 from __future__ import annotations
 

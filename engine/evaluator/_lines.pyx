@@ -52,7 +52,7 @@ PATHS = ("plain", "avx2", "avxvnni", "avx512", "neon", "neon-dot")
 # others bound what a damaged file makes us take (derived: 32 blocks of 96 channels keep 6 MB for an empty 22x22 board).
 LIMITS = {"C": (16, 96, 8), "N": (1, 32, 1), "P": (8, 1024, 8), "V": (8, 1024, 8), "D": (1, 1024, 1)}
 
-# Float32 arrays and their sizes. A letter stands for the size of the first array that has it.
+# Float32 arrays and their sizes. A letter is the size of the first array that has it.
 SHAPES = {
     "codebook_scale": (), "plane_weight": (LINES_PLANES, "C"), "bias": ("C",),
     "dw": ("N", 9, "C"), "dw_bias": ("N", "C"), "pw": ("N", "C", "C"), "pw_bias": ("N", "C"),

@@ -72,9 +72,9 @@ class Tree:
             ValueError: the game is over or the board is full.
         """
     def clear(self) -> None:
-        """Forget everything, the root included; memory stays for reuse."""
+        """Clear the tree, the root included; keep the memory for reuse."""
     def trim(self) -> None:
-        """Forget everything and give memory back to the system."""
+        """Clear the tree and free the memory."""
 
     # --- simulations
     def select(

@@ -252,7 +252,7 @@ class Info(Command):
 
 @dataclass(frozen=True, slots=True)
 class About(Command):
-    """`ABOUT`: say who you are."""
+    """`ABOUT`: name, version, author and country of the brain."""
 
     def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.send(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from protocol.conversation import Conversation
 
 LISTED = 20
-"""Moves that are told of all that were searched (tuned: what a person reads)."""
+"""Moves of a search that are reported (tuned: what a person reads)."""
 SWAP2_STONES = {1: 0, 2: 3, 3: 5}
 """Stones on the board at the steps of swap2; the first step comes with any (protocol)."""
 
@@ -82,7 +82,7 @@ def _swap2_moves(points: Iterable[int], first: int, names: Notation) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class BalanceFormat(AnswerFormat):
-    """Stones after which nobody is ahead, found one after another.
+    """Stones that balance the game, found one after another.
 
     Attributes:
         count: how many are wanted.

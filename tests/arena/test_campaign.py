@@ -147,7 +147,7 @@ def test_it_is_stopped_with_all_its_brains_and_goes_on(plan: Path, tmp_path: Pat
     _, alive = psutil.wait_procs([*family, parent], timeout=60)
     assert alive == []
     assert "Traceback" not in (out / "log.txt").read_text()
-    assert "stopped; the same command goes on" in (out / "log.txt").read_text()
+    assert "stopped; the same command continues" in (out / "log.txt").read_text()
 
 
 def test_brains_end_with_a_campaign_that_was_killed(plan: Path, tmp_path: Path) -> None:

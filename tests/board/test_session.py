@@ -39,17 +39,17 @@ class Engine:
         self.on_line(text)
 
 
-class Crew:
+class EnginePool:
     """Engines for one page; an error in their place where there is one."""
 
-    most = 3
+    max_engines = 3
 
     def __init__(self) -> None:
         self.engines: list[Engine | None] = []
         self.failing: OSError | None = None
         self.free = True
 
-    def hire(self, _: object, on_line: Callable[[str], None], __: object) -> Engine | None:
+    def acquire(self, _: object, on_line: Callable[[str], None], __: object) -> Engine | None:
         if self.failing is not None:
             raise self.failing
         self.engines.append(Engine(on_line) if self.free else None)
@@ -78,19 +78,19 @@ async def hear(page: Session, limit_s: float = 20.0) -> dict[str, Any]:
         sending.cancel()
 
 
-async def begun(request: dict[str, Any], *, ready: bool = True) -> tuple[Session, Crew, Engine]:
+async def begun(request: dict[str, Any], *, ready: bool = True) -> tuple[Session, EnginePool, Engine]:
     """Return a page whose engine works on a request."""
-    crew = Crew()
-    page = Session(crew)  # type: ignore[arg-type]
+    pool = EnginePool()
+    page = Session(pool)  # type: ignore[arg-type]
     page.prepare()
-    engine = crew.engines[0]
+    engine = pool.engines[0]
     assert engine is not None
     if ready:
         engine.say(answer("ready", 0, net="n"))
         assert (await hear(page))["type"] == "ready"
     await page.receive(json.dumps(request))
     assert parse_request(engine.sent[-1]).id == 7
-    return page, crew, engine
+    return page, pool, engine
 
 
 async def living(engine: Engine, until: asyncio.Task[Any]) -> None:
@@ -106,12 +106,12 @@ def test_an_engine_that_gives_no_sign_of_life_is_said_and_ended(
     request_: dict[str, Any], ready: bool
 ) -> None:
     async def run() -> None:
-        page, crew, _ = await begun(request_, ready=ready)
+        page, pool, _ = await begun(request_, ready=ready)
         heard = await hear(page)
         assert (heard["type"], heard["id"], heard["code"]) == ("lost", 7, "engine_hung")
-        assert crew.engines[-1] is None, "it was released"
+        assert pool.engines[-1] is None, "it was released"
         await page.receive(json.dumps(request_))
-        assert crew.engines[-1] is not None, "the next request has a new one"
+        assert pool.engines[-1] is not None, "the next request has a new one"
         page.close()
 
     asyncio.run(run())
@@ -167,11 +167,11 @@ def test_a_long_review_is_not_late_while_it_judges() -> None:
 
 def test_an_engine_that_stopped_while_nobody_asked_is_replaced() -> None:
     async def run() -> None:
-        page, crew, engine = await begun(THINK)
+        page, pool, engine = await begun(THINK)
         engine.say(answer("move", 7, point=1, ms=1))
         engine.heard_s -= 1
         await page.receive(json.dumps(THINK))
-        assert [e is None for e in crew.engines] == [False, True, False]
+        assert [e is None for e in pool.engines] == [False, True, False]
         page.close()
 
     asyncio.run(run())
@@ -179,13 +179,13 @@ def test_an_engine_that_stopped_while_nobody_asked_is_replaced() -> None:
 
 def test_taken_engines_and_one_that_cannot_be_started_are_said_once() -> None:
     async def run() -> None:
-        crew = Crew()
-        page = Session(crew)  # type: ignore[arg-type]
-        crew.free = False
+        pool = EnginePool()
+        page = Session(pool)  # type: ignore[arg-type]
+        pool.free = False
         await page.receive(json.dumps(THINK))
         heard = await hear(page)
         assert (heard["type"], heard["code"], heard["values"]) == ("busy", "engines_taken", {"n": 3})
-        crew.failing = OSError(11, "no more processes")
+        pool.failing = OSError(11, "no more processes")
         await page.receive(json.dumps(THINK))
         heard = await hear(page)
         assert (heard["type"], heard["id"], heard["code"]) == ("lost", 7, "engine_not_started")

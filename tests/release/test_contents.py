@@ -93,7 +93,7 @@ sys.exit(main(["--level", "2", "--time", "1"]))
 SERVE = """
 import asyncio, base64, os, socket, threading
 import board.worker, board.thinking
-from board.crew import Crew
+from board.engine_pool import EnginePool
 from board.launch import DEFAULT_PORT, bind, serve
 
 def look(port, token):
@@ -121,7 +121,7 @@ def heard(*words, **more):
         token = rest.removeprefix("#token=").split()[0]
         threading.Thread(target=look, args=(int(port), token), daemon=True).start()
 builtins.print = heard
-serve("127.0.0.1", 0, Crew(1, ["net=uniform"]), browser=False, version="1")
+serve("127.0.0.1", 0, EnginePool(1, ["net=uniform"]), browser=False, version="1")
 """
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from arena.series import PROFILES, plan_games, series_limits
-from release import manners
+from release import conformance
 from release.archive import unpack
 from release.build import DIST, executable_name
 from release.check import LEAGUES, MEMORY_BYTES, PARTS, SPOILT
@@ -39,10 +39,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     else:
         source = CHOSEN if CHOSEN.is_dir() else CHOSEN.parent
         shutil.copytree(source, home, symlinks=True)
-    with manners.read_only(home):
-        before = manners.state_of(home)
+    with conformance.read_only(home):
+        before = conformance.state_of(home)
         yield home
-        assert manners.state_of(home) == before, "something was written beside the program"
+        assert conformance.state_of(home) == before, "something was written beside the program"
 
 
 @pytest.fixture
@@ -80,26 +80,26 @@ def test_a_game_of_every_league(command: list[str], league: str, size: int, rule
 
 
 def test_first_move_from_a_frozen_cold_start_on_one_core(command: list[str], folder: Path) -> None:
-    manners.forget_pages(folder)
-    assert manners.first_move_after_freeze_ms(command) <= manners.FASTGAME_MS
+    conformance.forget_pages(folder)
+    assert conformance.first_move_after_freeze_ms(command) <= conformance.FASTGAME_MS
 
 
 def test_memory_of_a_tournament(command: list[str]) -> None:
-    used = manners.largest_memory_bytes(command, 5000)
+    used = conformance.largest_memory_bytes(command, 5000)
     print(f"largest private memory: {used / 2**20:.0f} MiB")
     assert 20 << 20 < used <= MEMORY_BYTES
 
 
 def test_league_logic(command: list[str]) -> None:
-    assert manners.wrong_logic(command, 1000) == []
+    assert conformance.wrong_logic(command, 1000) == []
 
 
 def test_a_kill_leaves_nothing(command: list[str], tmp_path: Path) -> None:
-    assert manners.leftovers_of_a_kill(command, tmp_path) == []
+    assert conformance.leftovers_of_a_kill(command, tmp_path) == []
 
 
 def test_self_check(command: list[str]) -> None:
-    status, said = manners.refusal([*command, "--self-check"])
+    status, said = conformance.refusal([*command, "--self-check"])
     bad = [
         line
         for line in said.splitlines()
@@ -112,7 +112,7 @@ def test_self_check(command: list[str]) -> None:
     "arguments", [["--bogus"], ["--net", "/no/such.onnx"], ["--set", "x=1"], ["--config", "/no/such.toml"]]
 )
 def test_wrong_arguments_are_refused(command: list[str], arguments: list[str]) -> None:
-    status, said = manners.refusal([*command, *arguments])
+    status, said = conformance.refusal([*command, *arguments])
     assert status == 2 and said.startswith("ERROR ") and "Traceback" not in said
 
 
@@ -123,17 +123,17 @@ def test_a_copy_without_a_part_says_so(folder: Path, tmp_path: Path, part: str) 
     for path in [copy, *(p for p in copy.rglob("*") if p.is_dir())]:
         path.chmod(0o755)
     shutil.rmtree(copy / part) if (copy / part).is_dir() else (copy / part).unlink()
-    before = manners.state_of(copy)
-    status, said = manners.refusal([str(copy / executable_name())])
+    before = conformance.state_of(copy)
+    status, said = conformance.refusal([str(copy / executable_name())])
     assert status != 0 and said
-    assert manners.state_of(copy) == before
+    assert conformance.state_of(copy) == before
 
 
 @pytest.mark.parametrize("content", SPOILT, ids=["empty", "text", "bytes"])
 def test_a_spoilt_net_is_refused(folder: Path, tmp_path: Path, content: bytes) -> None:
     net = tmp_path / "net.onnx"
     net.write_bytes(content)
-    status, said = manners.refusal([str(folder / executable_name()), "--net", str(net)])
+    status, said = conformance.refusal([str(folder / executable_name()), "--net", str(net)])
     assert status == 2 and "damaged or no net" in said
     assert net.read_bytes() == content
 

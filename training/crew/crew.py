@@ -307,7 +307,7 @@ class WorkerPool:
         if handle.deaths == _LIVES:
             raise WorkerError(
                 f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit code "
-                f"{process.exitcode}); the same command goes on from the last cycle"
+                f"{process.exitcode}); the same command continues from the last cycle"
             ) from error
         handle.pipe.close()
         handle.life += 1

@@ -74,7 +74,7 @@ def run(main: Callable[[], int]) -> int:
 
 
 def _drop_output() -> None:
-    """Send both streams nowhere, so that nothing is said of a closed pipe while the interpreter ends."""
+    """Send both streams nowhere, so that the interpreter writes nothing about a closed pipe when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)

@@ -1,4 +1,4 @@
-"""Files that somebody else may have written: read up to a limit, as plain data of the expected type."""
+"""Untrusted files: read up to a limit, as plain data of the expected type."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from training.export.card import Origin
 from training.export.export import Exported, export_net
 from training.learn import checkpoint, losses
 from training.learn.averaged import check_features, load_averaged, plain_errors
+from training.learn.data_parallel import Group
 from training.learn.optimizer import kind_of, make_optimizer
 from training.learn.teacher import Teacher, find_teacher
-from training.learn.together import Group
 from training.net import trunk
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16

@@ -231,7 +231,7 @@ def labels(
         try:
             yield from pool.map(_label, itertools.repeat(config), games, stones_of)
         except BrokenExecutor as error:
-            raise HoldoutError("a worker process ended (memory?); the same command goes on") from error
+            raise HoldoutError("a worker process ended (memory?); the same command continues") from error
 
 
 class Progress:

@@ -1,7 +1,7 @@
 """The passes of a line net's trunk while it learns, in AVX2 or AVX-512; put together by `training.net.trunk`.
 
 A usual framework goes over the board once for every step and keeps what each one made; at 64 channels that is
-moving memory, not arithmetic. A pass here does all that can be done to a position while it lies in the cache.
+moving memory, not arithmetic. A pass here does all that can be done to a position while it is in the cache.
 
 Cells are float32 [B, H, W, C], C a multiple of 16. `found` is what a pass finds over the cells of each
 position, float32 [2, B, C]; `back` float32 [3, C] is the gradient of a normalisation,
@@ -63,7 +63,7 @@ def stem(
 ) -> None:
     """out = relu(scale summed + shift + planes weights), for planes [B, P, H, W] and weights [P, C].
 
-    With w [9, C], while out lies in the cache, also what the block behind begins with: u = out with the 3x3
+    With w [9, C], while out is in the cache, also what the block behind begins with: u = out with the 3x3
     convolution w of each channel; found: as in `lines`, of u. With `pooled` [2, B, C] also the sum and the
     largest of each channel of out. Where `near` [B, A] is false, out is 0.
     """

@@ -1,8 +1,8 @@
 /* The passes of a line net's trunk while it learns, each over the cells of one position, in AVX2 or AVX-512.
 
-Cells lie in rows of C floats, C a multiple of FUSED_STEP, `hw` = height x width cells a position. What a pass needs
+Cells are in rows of C floats, C a multiple of FUSED_STEP, `hw` = height x width cells a position. What a pass needs
 again soon it keeps in `room` (see `fused_room`), which stays in the cache. A pass that adds up something over the
-cells writes the sum of one position: whoever calls adds those up in double precision.
+cells writes the sum of one position: the caller adds those up in double precision.
 
 A normalisation is two vectors here: y = scale z + shift. Its gradient is three: dz = slope dy + tilt z + level. */
 #ifndef TENGEN_FUSED_H
@@ -90,7 +90,7 @@ static void fused_pad(const float* x, int height, int width, int c, float* to)
         memcpy(to + (y + 1) * row + c, x + (size_t)y * width * c, (size_t)width * c * sizeof(float));
 }
 
-/* The passes, for one width of vectors; what each does stands in `fused_passes.h`. */
+/* The passes, for one width of vectors; what each does is in `fused_passes.h`. */
 typedef struct {
     void (*depthwise)(const float* x, int height, int width, int c, const float* w, float* out, float* mean,
         float* square, float* room);

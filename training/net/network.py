@@ -1,4 +1,4 @@
-"""The net: a residual tower without any size in it, so that one net plays every board and rule.
+"""The net: a residual tower that is fully convolutional, so that one net plays every board and rule.
 
 Convolutions inside the blocks are followed by BatchNorm, which the export folds into them. (Standardised
 weights, which need no statistics, learned more slowly: after 400 batches of 128 bootstrap positions a
@@ -38,7 +38,7 @@ class Heads(NamedTuple):
 
 
 class NormConv(nn.Module):
-    """Convolution, 3x3 if not told otherwise, with BatchNorm behind it."""
+    """Convolution, 3x3 by default, followed by BatchNorm."""
 
     def __init__(self, channels: int, gain: float, kernel: int = 3, groups: int = 1) -> None:
         super().__init__()

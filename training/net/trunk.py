@@ -1,4 +1,4 @@
-"""Learning of a line net, and judging with one, in few passes over the board, where the processor allows.
+"""Training and evaluation of a line net in few passes over the board, where the processor allows.
 
 The same arithmetic as the modules of `training.net.network` do one by one, gradients included, up to
 rounding: the stem, blocks of a depthwise 3x3 and a 1x1 convolution with BatchNorm, the 1x1 convolutions of
@@ -57,7 +57,7 @@ class Spare:
         return flat[:n].reshape(shape)
 
     def give(self, *arrays: _Floats) -> None:
-        """Take back what `take` returned and nobody looks at any more."""
+        """Return a buffer of `take` that is free again."""
         for array in arrays:
             base = array
             while isinstance(base.base, np.ndarray):
@@ -127,7 +127,7 @@ def _normalise(norm: nn.BatchNorm2d, found: _Floats, cells: int) -> _Norm:
 
 @dataclass(slots=True)
 class _Step:
-    """What one batch's block has to remember."""
+    """Activations of a block for the backward pass, of one batch."""
 
     x: _Floats
     u: _Floats

@@ -1,4 +1,4 @@
-"""The cells that a net with a margin judges, the others being off the board for it.
+"""The cells that a net with a margin evaluates; the others are off the board for it.
 
 In each row of the board these are the cells from the first to the last stone of the rows that are no farther
 than the margin, and so many more on each side: what the kernel computes (`engine/evaluator/lines/net.h`).
@@ -21,7 +21,7 @@ from torch import Tensor
 
 
 def cells_near_stones(planes: Tensor, margin: int) -> Tensor:
-    """Return bool [B, 1, H, W], true where a cell is judged.
+    """Return bool [B, 1, H, W], true where a cell is evaluated.
 
     Args:
         planes: float [B, C, H, W] of `engine.encoding`.

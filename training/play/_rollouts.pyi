@@ -1,4 +1,4 @@
-"""Typed face of pure Monte Carlo tree search with random playouts, an opponent to measure against."""
+"""Interface of pure Monte Carlo tree search with random playouts, an opponent to measure against."""
 
 from engine.rules._board import Board
 

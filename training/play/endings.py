@@ -1,4 +1,4 @@
-"""What is after a proof: positions of a won game that its players never saw.
+"""Positions inside a proof: the end of a won game, which self-play cuts off.
 
 Self-play ends a game as soon as a win is proven. So a net never learns what positions inside such wins are
 worth, though a search meets them at its leaves, where only wins by fours are solved. Here the proof's own

@@ -1,7 +1,7 @@
 """One self-play game as a state machine that asks for one simulation after the other.
 
-`want` is the root move of the next simulation (-1: the tree's own choice); after it is done, `advance` goes
-on as far as possible without a simulation: next move, end of the game, next game.
+`want` is the root move of the next simulation (-1: the tree's own choice); after it is done, `advance`
+continues as far as possible without a simulation: next move, end of the game, next game.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Counters:
             setattr(self, name, getattr(self, name) + sign * getattr(other, name))
 
     def rates(self, seconds: float) -> dict[str, float]:
-        """Return what a log tells of so many seconds of play."""
+        """Return the rates for the log of this many seconds of play."""
         return {
             "positions_per_s": self.moves / max(seconds, 1e-9),
             "evaluations_per_s": self.evaluations / max(seconds, 1e-9),

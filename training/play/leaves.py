@@ -1,4 +1,4 @@
-"""Leaves of searches: the positions that a search asks its net about.
+"""Leaves of searches: the positions that a search evaluates.
 
 They lie deeper than the positions of games and are less level, and what a net is worth in a search is what it
 says of them. Nobody searched them, so they have no target of their own: a teacher says what they are worth.

@@ -1,4 +1,4 @@
-"""Starts from regret: positions of finished games where a search was too sure of itself.
+"""Starts from regret: positions of finished games where a search was overconfident.
 
 Games that begin there look again at what the net and its searches get wrong, instead of at what they know
 (https://arxiv.org/abs/2602.20809). A position's regret is how far the value for its side to move falls within
@@ -47,7 +47,7 @@ def regrets(record: SelfPlayRecord) -> npt.NDArray[np.float64]:
 
 
 class Mistakes:
-    """Remembers the largest regret of each game, and draws starts among them."""
+    """Stores the largest regret of each game, and draws starts among them."""
 
     def __init__(self) -> None:
         self._starts: list[Start] = []

@@ -66,7 +66,7 @@ def _check_text(data: bytes, source: str) -> None:
 
 
 def _no_check(data: bytes, source: str) -> None:
-    """Take a net as it is: whoever plays with it looks at it."""
+    """Accept a net unchecked: the engine checks it when it is loaded."""
 
 
 _KINDS = (

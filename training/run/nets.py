@@ -87,7 +87,7 @@ def restore_best(run_dir: Path, name: str) -> bool:
 
 
 def tidy(run_dir: Path, keep: Collection[str]) -> None:
-    """Delete old exports that nobody will play again, but for those to `keep` and the newest."""
+    """Delete old exports that are not played again, but for those to `keep` and the newest."""
     folder = run_dir / "nets"
     names = sorted({path.name.partition(".")[0] for path in folder.glob("c*.*")})
     for name in [n for n in names if n not in keep][:-_KEEP]:

@@ -1,4 +1,4 @@
-"""Which cycles players are told of, and when: this one, and those that they may play ahead of learning."""
+"""Which cycles players get, and when: this one, and those that they may play ahead of learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run remembers between its parts."""
+"""State of a run between its parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_SPOILT = 2000  # characters
 
 @dataclass(slots=True)
 class State:
-    """What a run remembers besides weights and records.
+    """State of a run besides weights and records.
 
     Attributes:
         cycle: number of the newest one.
@@ -74,7 +74,7 @@ def parse_state(table: dict[str, Any], source: Path | str) -> State:
 
 
 def read_state(run_dir: Path) -> State | None:
-    """Return what a run remembers, None for a run without a past.
+    """Return the state of a run, None for a new one.
 
     Raises:
         ForeignFileError: see `parse_state`.

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that is asked for between two steps, so that nothing is lost."""
+"""Ctrl-C and SIGTERM as a flag that is checked between two steps, so that nothing is lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def stop_wish() -> Iterator[Callable[[], bool]]:
-    """Yield what says whether the program was asked to stop; a second signal ends it at once.
+    """Yield a function that returns whether to stop; a second signal ends the program at once.
 
     Raises:
         ValueError: not called in the main thread.

@@ -44,7 +44,7 @@ class Recipe:
 
     @property
     def source(self) -> str:
-        """What a run of it remembers to be started with: the name of a preset, or of the file."""
+        """Name that a run of it stores: that of a preset, or of the file."""
         return self.name if self.path.parent == FOLDER else self.path.name
 
     def weights(self) -> dict[Path, float]:

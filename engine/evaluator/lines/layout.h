@@ -130,7 +130,7 @@ typedef struct {
 } lines_weights;
 
 /* The same products in 16 bits, [in / 2, out, 2]: pairs of inputs side by side. What one step of each output is worth
-stands beside. A row of activations is rounded by its largest value, to LINES_LARGEST at most, and weights are such
+is next to them. A row of activations is rounded by its largest value, to LINES_LARGEST at most, and weights are such
 that sums fit 32 bits whatever comes. */
 typedef struct {
     int16_t* pw;                /* [N, C / 2, C, 2] */
@@ -210,7 +210,7 @@ typedef struct {
     int hidden;                 /* D */
     int pooled;                 /* block with global pooling, or -1 */
     int margin;                 /* cells around the stones that are computed; 0: all of the board */
-    int closed;                 /* 1: what lies beyond them is off the board; 0: an empty board, as far as it pays */
+    int closed;                 /* 1: what is beyond them is off the board; 0: an empty board, as far as it pays */
     int bits;                   /* of the pointwise products: 32, 16 or 8; 16 and 8 only where `loops` has them */
     const lines_loops* loops;   /* of the chosen path */
     float* x;                   /* [LINES_SIDE + 2, LINES_SIDE + 2, C]: trunk with its border; NULL: not built */
@@ -222,7 +222,7 @@ typedef struct {
     /* the position at hand */
     lines_window window;
     int shifted;                /* 0: `scratch.shift` is zero */
-    const lines_far* far;       /* what lies beyond the window, or NULL: nothing does */
+    const lines_far* far;       /* what is beyond the window, or NULL: nothing does */
     lines_far* record;          /* where an empty board is kept, or NULL */
     /* empty boards */
     lines_far fars[LINES_FARS];

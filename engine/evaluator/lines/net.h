@@ -10,7 +10,7 @@ position: by the difference between what a cell without stones or edges around i
 make the border, take part in the pooling and get their logits so. Without a margin, with obstacles or few stones, or
 where it would save little, the window is the whole board and the border zero.
 
-A closed net has learned with its margin: what lies beyond the window is off the board for it. The border is zero, and
+A closed net has learned with its margin: what is beyond the window is off the board for it. The border is zero, and
 the cells beyond hold zeros until the heads look at them. Its window is the whole board without stones alone.
 
 The pointwise products are taken in floats, in 16 bits or in 8 (`bits`, `layout.h`). */

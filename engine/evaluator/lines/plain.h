@@ -19,7 +19,7 @@ static void lines_scan_plain(tengen_lines* net, const float* planes, int width, 
         }
 }
 
-/* Number of what lies on one side of a cell: digits (one more than in the definition) up to the first edge. */
+/* Number of what is on one side of a cell: digits (one more than in the definition) up to the first edge. */
 static int lines_side(const uint16_t* cell, int step)
 {
     int j, id = 0;

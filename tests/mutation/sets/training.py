@@ -2,7 +2,7 @@
 
 On 2026-11-23 all 43 were caught, in 8 minutes on one core of a busy machine. Of the first list
 (`SEEN_BY_NONE`) the tests of commit f09bee3 caught none of the nine that were tried there. Those of Muon,
-encoded positions, leaves, bundles with a teacher and processes that learn together came on 2026-11-26, all
+encoded positions, leaves, bundles with a teacher and data-parallel learning came on 2026-11-26, all
 caught.
 """
 
@@ -23,7 +23,7 @@ RECORDS = pytest("tests/training/data/test_records.py")
 LEAVES = pytest("tests/training/data/test_leaves.py")
 OPTIMIZER = pytest("tests/training/learn/test_optimizer.py")
 OFFLINE = pytest("tests/training/test_offline.py")
-TOGETHER = pytest("tests/training/learn/test_together.py")
+DATA_PARALLEL = pytest("tests/training/learn/test_data_parallel.py")
 
 
 def _losses(name: str, old: str, new: str) -> Mutation:
@@ -298,14 +298,14 @@ OTHERS = (
         "training/learn/learner.py",
         "slice(group.rank * share, (group.rank + 1) * share)",
         "slice(0, share)",
-        TOGETHER,
+        DATA_PARALLEL,
     ),
     Mutation(
         "processes step along gradients of their own",
-        "training/learn/together.py",
+        "training/learn/data_parallel.py",
         "tensor.copy_(part.view(tensor.shape))",
         "pass",
-        TOGETHER,
+        DATA_PARALLEL,
     ),
     _run(
         "a bundle counts the batches of the teacher",

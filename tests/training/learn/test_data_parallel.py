@@ -14,9 +14,9 @@ from tests.helpers.training_games import random_game
 from training.data.encoded import encode
 from training.data.shards import write_shard
 from training.learn import checkpoint
+from training.learn.data_parallel import Group, start_workers
 from training.learn.encoded_dataset import EncodedDataset
 from training.learn.learner import Learner
-from training.learn.together import Group, companions
 from training.offline import main
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 
@@ -83,9 +83,10 @@ def test_a_process_that_ends_is_an_error_and_not_a_wait(folder, tmp_path):
     learner.join(group)
     with (
         pytest.raises(RuntimeError, match="has ended"),
-        companions(group, CONFIG, tmp_path / "r", [tmp_path / "nothing"], 4),  # the other finds no positions
+        # the other process finds no positions
+        start_workers(group, CONFIG, tmp_path / "r", [tmp_path / "nothing"], 4),
     ):
-        group.tell(0.0)
+        group.broadcast(0.0)
         learner.step(4)
     with pytest.raises(ValueError, match="cannot share"):
         learner_of(folder, replace(CONFIG, batch=15), tmp_path / "r").join(group)

@@ -21,15 +21,15 @@ from torch import Tensor, nn
 
 from training.settings.schema import LearnerConfig
 
-_OVER = 2.0  # told in the place of a progress: nothing more is to be learned
+_FINISHED = 2.0  # broadcast in place of a progress: training is over
 
 
 class Group:
-    """What the processes share: a place for the gradients of each, a progress, and a barrier.
+    """Shared memory of the processes: gradients of each, the progress, and a barrier.
 
     Attributes:
         count: of processes.
-        rank: of this one; the first, 0, tells the others how far learning has come and keeps the result.
+        rank: of this one; rank 0 broadcasts the progress and saves the result.
     """
 
     def __init__(self, count: int, model: nn.Module) -> None:
@@ -37,13 +37,13 @@ class Group:
 
         Args:
             count: of processes.
-            model: that they learn, or one like it.
+            model: the trained one, or one of the same sizes.
         """
         numbers = sum(t.numel() for t in (*model.parameters(), *_statistics(model)))
         context = multiprocessing.get_context("spawn")
         self.count, self.rank = count, 0
-        self._room = context.RawArray("f", 2 * count * numbers)
-        self._told = context.RawArray("d", 1)
+        self._shared = context.RawArray("f", 2 * count * numbers)
+        self._progress = context.RawArray("d", 1)
         self._barrier = context.Barrier(count)
         self._half = 0
 
@@ -55,32 +55,32 @@ class Group:
             threading.BrokenBarrierError: a process has ended.
         """
         tensors = [p.grad for p in model.parameters() if p.grad is not None] + _statistics(model)
-        room = torch.from_numpy(np.frombuffer(self._room, np.float32)).view(2, self.count, -1)
-        room = room[self._half]
-        self._half ^= 1  # by the time it is this half's turn again everybody has read it
-        torch.cat([tensor.flatten() for tensor in tensors], out=room[self.rank])
+        shared = torch.from_numpy(np.frombuffer(self._shared, np.float32)).view(2, self.count, -1)
+        shared = shared[self._half]
+        self._half ^= 1  # when this half is used again, every process has read it
+        torch.cat([tensor.flatten() for tensor in tensors], out=shared[self.rank])
         self._barrier.wait()
-        parts = torch.split(room.mean(0), [tensor.numel() for tensor in tensors])
+        parts = torch.split(shared.mean(0), [tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
             tensor.copy_(part.view(tensor.shape))
 
-    def tell(self, progress: float) -> None:
-        """Tell the others, who `ask`, how far learning has come.
+    def broadcast(self, progress: float) -> None:
+        """Send the progress to the others, which `receive` it.
 
         Raises:
             threading.BrokenBarrierError: a process has ended.
         """
-        self._told[0] = progress
+        self._progress[0] = progress
         self._barrier.wait()
 
-    def ask(self) -> float:
-        """Wait for the first process to `tell`; return what it says.
+    def receive(self) -> float:
+        """Wait for rank 0 to `broadcast`; return the progress.
 
         Raises:
             threading.BrokenBarrierError: a process has ended.
         """
         self._barrier.wait()
-        return float(self._told[0])
+        return float(self._progress[0])
 
     def end(self) -> None:
         """Release the other processes from waiting for this one."""
@@ -95,17 +95,17 @@ def _statistics(model: nn.Module) -> list[Tensor]:
 
 
 @contextlib.contextmanager
-def companions(
+def start_workers(
     group: Group, config: LearnerConfig, run_dir: Path, positions: Sequence[Path], chunk: int
 ) -> Iterator[None]:
-    """Start the other processes, which begin with the newest checkpoint of a run and learn along.
+    """Start the other processes, which load the newest checkpoint of a run and train in parallel.
 
     Args:
         group: what they share with this one.
         config: of the learner, theirs too.
         run_dir: of the checkpoint.
         positions: folders of encoded positions that they learn from.
-        chunk: batches between two words of this process on the progress.
+        chunk: batches between two broadcasts of the progress.
 
     Raises:
         RuntimeError: one of them has ended before it was told to.
@@ -113,7 +113,7 @@ def companions(
     context = multiprocessing.get_context("spawn")
     others = [
         context.Process(
-            target=_learn_along, args=(group, rank, config, run_dir, list(positions), chunk), daemon=True
+            target=_train, args=(group, rank, config, run_dir, list(positions), chunk), daemon=True
         )
         for rank in range(1, group.count)
     ]
@@ -130,37 +130,37 @@ def companions(
         watcher.start()
     try:
         yield
-        group.tell(_OVER)
+        group.broadcast(_FINISHED)
         for watcher in watchers:
             watcher.join()
     except threading.BrokenBarrierError:
-        raise RuntimeError("a process that learned along has ended; the same command goes on") from None
+        raise RuntimeError("a worker process has ended; the same command continues") from None
     finally:
         for process in others:
             process.terminate()
 
 
-def _learn_along(
+def _train(
     group: Group, rank: int, config: LearnerConfig, run_dir: Path, positions: list[Path], chunk: int
 ) -> None:
     from training.learn.encoded_dataset import EncodedDataset
     from training.learn.learner import Learner
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is asked, and says when it is over
-    threading.Thread(target=_end_with_the_first, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # rank 0 gets the signal and broadcasts the end
+    threading.Thread(target=_end_with_rank_0, daemon=True).start()
     group.rank = rank
     dataset = EncodedDataset(positions, config, torch.device("cpu"), report=lambda line: None)
     learner = Learner(config, run_dir, "cpu", dataset=dataset)
     learner.load()
     learner.join(group)
     with contextlib.suppress(threading.BrokenBarrierError):
-        while (progress := group.ask()) < _OVER:
+        while (progress := group.receive()) < _FINISHED:
             learner.progress = progress
             learner.step(chunk)
 
 
-def _end_with_the_first() -> None:
+def _end_with_rank_0() -> None:
     first = multiprocessing.parent_process()
     assert first is not None
     first.join()
-    os._exit(1)  # it was killed: nobody would come to the barrier any more
+    os._exit(1)  # it was killed: the barrier would never open

@@ -30,13 +30,13 @@ ENGINE_ARGUMENT = "--board-engine"
 
 
 class Owner(Protocol):
-    """A page as the crew knows it."""
+    """A page as the pool sees it."""
 
     @property
     def idle_since_s(self) -> float | None:
         """Since when neither somebody sees the page nor its engine thinks, on the loop's clock."""
 
-    def dismissed(self) -> None:
+    def evicted(self) -> None:
         """The engine of the page was given to another one."""
 
 
@@ -139,18 +139,18 @@ class EngineProcess:
             self._on_end()
 
 
-class Crew:
-    """Gives engines to pages."""
+class EnginePool:
+    """Gives engine processes to pages, a bounded number."""
 
-    def __init__(self, most: int, settings: list[str], brains: Sequence[str] = ()) -> None:
-        """Allow so many engines at once.
+    def __init__(self, max_engines: int, settings: list[str], brains: Sequence[str] = ()) -> None:
+        """Set the largest number of engines.
 
         Args:
-            most: engines.
+            max_engines: processes that may run in parallel.
             settings: arguments of an engine process: KEY=VALUE, and brains (see `board.brains`).
             brains: names of other brains that they know.
         """
-        self.most, self.brains = most, list(brains)
+        self.max_engines, self.brains = max_engines, list(brains)
         self._settings = settings
         self._engines: dict[Owner, EngineProcess] = {}
 
@@ -187,23 +187,23 @@ class Crew:
         if said.get("type") != "ready":
             raise EngineError(said.get("text") or "the engine cannot be loaded")
 
-    def hire(
+    def acquire(
         self, owner: Owner, on_line: Callable[[str], None], on_end: Callable[[], None]
     ) -> EngineProcess | None:
         """Return a new engine for a page; None while all are in use.
 
-        Where all are taken, the page that nobody has looked at for the longest time loses its engine.
+        Where all are in use, the page that has been idle for the longest time loses its engine.
 
         Raises:
             OSError: no process can be started.
         """
-        if len(self._engines) >= self.most:
+        if len(self._engines) >= self.max_engines:
             idle = [(since, o) for o in self._engines if (since := o.idle_since_s) is not None]
             if not idle:
                 return None
             longest = min(idle, key=lambda pair: pair[0])[1]
             self.release(longest)
-            longest.dismissed()
+            longest.evicted()
         engine = EngineProcess(self.command, on_line, on_end)
         self._engines[owner] = engine
         return engine

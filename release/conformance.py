@@ -1,4 +1,4 @@
-"""What a tournament measures of a brain, measured on any command: start, memory, manners, endings."""
+"""What a tournament measures of a brain, for any command: start, memory, files, rules, endings."""
 
 from __future__ import annotations
 
