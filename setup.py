@@ -4,6 +4,8 @@ Environment:
     TENGEN_DEBUG=1          bounds checks, assertions, little optimisation, an audit after each simulation
     TENGEN_QUICK=1          little optimisation: a build to try something with, not to measure or ship
     TENGEN_SANITIZE=1       address and undefined-behaviour sanitizers (gcc or clang); see tests/sanitize.py
+    TENGEN_SANITIZE=thread  the thread sanitizer
+    TENGEN_NO_LOCK=1        leave out the lock of the search, to see that tests notice
     TENGEN_MODULES=a,b      build only these modules (full dotted names)
 """
 
@@ -17,7 +19,7 @@ from setuptools import Extension, setup
 
 MODULES = [
     "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
-    "engine.evaluator._backend", "engine.search._tree",
+    "engine.evaluator._backend", "engine.search._tree", "engine.search._threads",
     "training.net._fused", "training.play._rollouts",
 ]
 
@@ -41,7 +43,7 @@ HEADERS = sorted(glob.glob("engine/**/*.h", recursive=True) + glob.glob("trainin
 
 debug = os.environ.get("TENGEN_DEBUG") == "1"
 quick = debug or os.environ.get("TENGEN_QUICK") == "1"
-sanitize = os.environ.get("TENGEN_SANITIZE") == "1"
+sanitizers = {"1": "address,undefined", "thread": "thread"}.get(os.environ.get("TENGEN_SANITIZE"))
 chosen = os.environ.get("TENGEN_MODULES")
 modules = chosen.split(",") if chosen else MODULES
 unknown = sorted(set(modules) - set(MODULES))
@@ -55,7 +57,12 @@ else:
     # Nobody asks for traps, and without them a choice of two numbers needs no branch.
     flags = ["-O3" if not quick else "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
     flags += ["-Wno-unused-function"]
-checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"] * sanitize
+checks = []
+if sanitizers:
+    checks = [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
+    checks += ["-fno-sanitize-recover=all"] * (sanitizers != "thread")
+macros = [("TENGEN_DEBUG", "1")] * debug
+macros += [("TENGEN_NO_LOCK", "1")] * (os.environ.get("TENGEN_NO_LOCK") == "1")
 
 extensions = [
     Extension(
@@ -64,7 +71,7 @@ extensions = [
         include_dirs=["engine", "engine/rules", "engine/evaluator"],
         extra_compile_args=flags + checks,
         extra_link_args=checks,
-        define_macros=[("TENGEN_DEBUG", "1")] if debug else [],
+        define_macros=macros,
         depends=HEADERS,
     )
     for name in modules

@@ -23,9 +23,11 @@ CLOCK_PREFIX = "clock."
 
 MAX_MEMORY_BYTES = 2**63 - 1
 """Largest memory that can be asked for (derived: 64 bits)."""
+MIN_THREADS, MAX_THREADS = 1, 128
+"""Least and most threads of a search (derived: what one lock can serve, many times over)."""
 _RANGES: dict[str, tuple[float, float]] = {
     "seed": (-(2**63), 2**63 - 1),
-    "threads": (1, 1024),
+    "threads": (MIN_THREADS, MAX_THREADS),
     "memory_bytes": (0, MAX_MEMORY_BYTES),
     "overhead_ms": (0, 60_000),
     "cache_mib": (0, 65_536),
@@ -53,7 +55,8 @@ class EngineConfig:
     seed: int | None = None
     """Seed of everything random; None draws one from the system, so that games differ."""
     threads: int = 1
-    """Search threads. One is all that a tournament gives; more is accepted and ignored for now."""
+    """Threads that search one tree, where the kernel computes the net; no more than there are cores.
+    One is all that tournaments give."""
     memory_bytes: int | None = 367_001_600
     """Private memory of the whole process, bytes (protocol: the 350 MiB of Gomocup); None: 2 GiB."""
     overhead_ms: int = 80

@@ -380,6 +380,16 @@ class Engine:
         self.config = self.config.replace(memory_bytes=max_bytes or None)
         return self._resources.set_memory(max_bytes)
 
+    def set_threads(self, threads: int) -> str | None:
+        """Set how many threads search. Return why it is fewer, for users, where that is so.
+
+        Raises:
+            ConfigError: out of range.
+            NetError: the net cannot be loaded.
+        """
+        self.config = self.config.replace(threads=threads)
+        return self._resources.set_threads(threads)
+
     def clear_tree(self) -> None:
         """Clear the tree, the solver and the cache of evaluations."""
         self._last = None

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.config import SEARCH_PREFIX, EngineConfig, convert
+from engine.cores import usable_cores
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
 from engine.memory import MIN_TREE_BYTES, UNLIMITED_BYTES, private_bytes, tree_bytes
 from engine.ranges import shown
+from engine.rules._board import MAX_SIDE
 from engine.rules.rule import Rule, rule_name
 from engine.timing.clock import Clock
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 UNKNOWN_PRIVATE_BYTES = 64 << 20
 """Assumed for interpreter, runtime and net where the system does not say (derived: twice what Linux says)."""
+THREAD_BYTES = 512 << 10
+"""Of a thread of the search: its board, its stack as far as it is used, its part of the runtime (derived:
+200 KiB of board and simulation, the rest to spare)."""
 SOLVER_ENTRY_BYTES = 40
 """Bytes a position in the solver's tables, which are allocated on first use (derived: see `Solver`)."""
 
@@ -43,8 +48,11 @@ class Resources:
         self._search: Search | None = None
         self._memory_bytes = config.memory_bytes
         self._held_bytes = UNKNOWN_PRIVATE_BYTES
+        self._helper_bytes = THREAD_BYTES
         self._log = log
         self._noted_rules: set[int] = set()
+        self._threads = config.threads
+        self._noted_threads: set[str] = set()
 
     def note_rule(self, rule: int) -> None:
         """Say once, by `log`, if nets see a rule as another one."""
@@ -83,10 +91,43 @@ class Resources:
             self._held_bytes = private_bytes() or UNKNOWN_PRIVATE_BYTES
             if self._config.solver:
                 self._held_bytes += SOLVER_ENTRY_BYTES << params.solver_table_log2
+            self._helper_bytes = THREAD_BYTES
+            if self._config.solver:
+                self._helper_bytes += SOLVER_ENTRY_BYTES << params.solver_table_log2
+            backend = self.evaluator.backend
+            if backend is not None:
+                self._helper_bytes += backend.thread_bytes(MAX_SIDE * MAX_SIDE)
             self._search = Search(
-                params, self._tree_bytes(), solver=self._config.solver, now_s=self._clock.now_s
+                params, MIN_TREE_BYTES, solver=self._config.solver, now_s=self._clock.now_s, log=self._log
             )
+            self.set_threads(self._threads)
         return self._search
+
+    def set_threads(self, wanted: int) -> str | None:
+        """Set the threads of the searches from now on.
+
+        Returns:
+            why it is fewer than wanted, for users; None: it is not. Also told by `log`, each text once.
+        """
+        self._threads = wanted
+        search = self.search
+        cores = usable_cores()
+        threads, remark = wanted, None
+        if wanted > 1 and self.evaluator.backend is None:
+            threads = 1
+            remark = f"this net searches with one thread, not {wanted}: it is called from Python"
+        elif wanted > cores:
+            threads = cores
+            remark = (
+                f"threads: {wanted} are more than the {cores} core{'s' * (cores > 1)} that this process may "
+                f"use; searching with {threads}"
+            )
+        if remark is not None and remark not in self._noted_threads:
+            self._noted_threads.add(remark)
+            self._log(remark)
+        search.threads = threads
+        search.set_memory(self._tree_bytes())
+        return remark
 
     def set_memory(self, max_bytes: int | None) -> int | None:
         """Limit the private memory of the process, bytes; None or 0: no limit.
@@ -96,7 +137,7 @@ class Resources:
         """
         self._memory_bytes = max_bytes or None
         self.search.set_memory(self._tree_bytes())
-        needed = self._held_bytes + self._cache_bytes() + MIN_TREE_BYTES
+        needed = self._held_bytes + self._reserved_bytes() + MIN_TREE_BYTES
         return needed if self._memory_bytes is not None and self._memory_bytes < needed else None
 
     def clear(self) -> None:
@@ -119,13 +160,15 @@ class Resources:
 
     def _tree_bytes(self) -> int:
         limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
-        return tree_bytes(limit, self._held_bytes, self._cache_bytes())
+        return tree_bytes(limit, self._held_bytes, self._reserved_bytes())
 
-    def _cache_bytes(self) -> int:
-        """Return the most bytes that the cache of evaluations may take."""
+    def _reserved_bytes(self) -> int:
+        """Return how much the cache of evaluations and the threads besides the first may take."""
         from engine.evaluator.cache import CachedEvaluator
 
-        return self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
+        cache = self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
+        helpers = 0 if self._search is None else self._search.threads - 1
+        return cache + helpers * self._helper_bytes
 
 
 def search_params(config: EngineConfig, seed: int) -> SearchParams:

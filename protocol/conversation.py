@@ -297,6 +297,7 @@ class Conversation:
         played = query.kind in ("move", "nbest")
         points = (point for point, _ in query.stones)
         query.blocked = self.blocked.at(self.names, points) if played else frozenset()
+        query.threads = self.settings.threads
         query.memory_bytes = self.settings.memory()
         # Yixin-Board sends START before every move: only what does not continue is a new game.
         query.new_game = self._new_game and not (self._seen and self._seen <= set(position.stones))

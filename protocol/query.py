@@ -158,6 +158,8 @@ class Query:
     """When its clock was started."""
     blocked: frozenset[int] = frozenset()
     """Points that are not to be played."""
+    threads: int | None = None
+    """As `Settings.threads`."""
     memory_bytes: int | None = None
     """As `Settings.memory`."""
     new_game: bool = False

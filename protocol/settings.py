@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine import Rule, SearchLimits
-from engine.config import MAX_MEMORY_BYTES
+from engine.config import MAX_MEMORY_BYTES, MAX_THREADS, MIN_THREADS
+from engine.ranges import shown
 from engine.rules.rule import CONTINUOUS_BIT, RULE_BITS, rule_from_mask
 from engine.timing.budget import UNLIMITED_MS
 from protocol.format import DETAIL, REALTIME
@@ -32,6 +33,8 @@ _YIXIN_RULES = {2: Rule.RENJU, 5: Rule.FREESTYLE, 6: Rule.FREESTYLE}
 _LIMIT_KEYS = frozenset(
     {"timeout_turn", "timeout_match", "time_left", "time_increment", "max_node", "max_depth"}
 )
+
+
 @dataclass(slots=True)
 class Settings:
     """The values of INFO keys; they outlive START and RESTART."""
@@ -49,6 +52,8 @@ class Settings:
     increment_ms: int = 0
     max_nodes: int | None = None
     max_depth: int | None = None
+    threads: int | None = None
+    """thread_num; None: never told."""
     memory_bytes: int | None = None
     """max_memory; None: never told; 0: no limit."""
     hash_bytes: int | None = None
@@ -65,6 +70,8 @@ class Settings:
         number = _integer(value)
         if number is None:
             return False
+        if key == "thread_num" and not MIN_THREADS <= number <= MAX_THREADS:
+            return False
         if key == "time_left":
             self.time_left_ms, self.told_s = number, arrival_s
             self.clock_runs = self.clock_runs or 0 < number < UNLIMITED_MS
@@ -72,6 +79,14 @@ class Settings:
             name, convert = _FIELDS[key]
             setattr(self, name, convert(number))
         return key in _LIMIT_KEYS
+
+    def problem(self, key: str, value: str) -> str:
+        """Return what to tell about a key and its value that `apply` refuses, "" if nothing."""
+        number = _integer(value)
+        if key == "thread_num" and (number is None or not MIN_THREADS <= number <= MAX_THREADS):
+            kept = "the setting of the engine" if self.threads is None else str(self.threads)
+            return f"thread_num is {MIN_THREADS} to {MAX_THREADS}, not {shown(value)}; {kept} stays"
+        return ""
 
     @property
     def shows_progress(self) -> bool:
@@ -184,6 +199,7 @@ _FIELDS: dict[str, tuple[str, Callable[[int], object]]] = {
     "time_increment": ("increment_ms", lambda ms: max(0, ms)),
     "max_node": ("max_nodes", _count),
     "max_depth": ("max_depth", _count),
+    "thread_num": ("threads", int),
     "max_memory": ("memory_bytes", lambda size: min(max(0, size), MAX_MEMORY_BYTES)),
     "hash_size": ("hash_bytes", lambda kib: min(kib * 1024, MAX_MEMORY_BYTES // 2) if kib > 0 else None),
     "rule": ("rule_mask", int),

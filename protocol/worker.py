@@ -140,7 +140,7 @@ class SearchWorker:
         engine = self._engine
         if query.clear_tree:
             engine.clear_tree()
-        remark = self._set_memory(query)
+        remark = self._set_threads(query) or self._set_memory(query)
         if query.new_game or (engine.board.width, engine.board.height) != (query.width, query.height):
             engine.new_game(query.width, query.height, query.rule)
         engine.set_position(query.stones, query.to_move, rule=query.rule)
@@ -158,6 +158,12 @@ class SearchWorker:
         else:
             result = engine.think(query.limits, query.arrival_s, on_info, query.stop)
         return Outcome(query.token, (result.point,), result, remark)
+
+    def _set_threads(self, query: Query) -> str | None:
+        """Set the threads as the query says. Return what to say where that is not possible."""
+        if query.threads is None or query.threads == self._engine.config.threads:
+            return None
+        return self._engine.set_threads(query.threads)
 
     def _set_memory(self, query: Query) -> str | None:
         """Limit the memory as the query says. Return what to say where the limit cannot be kept, but once."""

@@ -3,7 +3,7 @@
 
 The kernel knows nothing else about evaluators. `context` belongs to the backend object, which must outlive the
 callback. One thread at a time may call it."""
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 cdef struct EvalRequest:        # one position, seen by its side to move
     uint64_t key                # hash of the position
@@ -22,6 +22,9 @@ cdef struct EvalCallback:
 
 cdef class KernelBackend:
     cdef EvalCallback callback
+    # A backend with the same results for another thread; None: there is none. ``points`` are of the board.
+    cpdef KernelBackend for_thread(self)
+    cpdef int64_t thread_bytes(self, int points)
 
 
 cdef inline uint64_t mix64(uint64_t z) noexcept nogil:

@@ -26,6 +26,19 @@ class KernelBackend:
             ValueError: wrong shape, or a backend without a callback.
         """
 
+    def for_thread(self) -> KernelBackend | None:
+        """Return a backend with the same results for another thread, None if there is none.
+
+        Both may be used at the same time. Weights are shared, scratch memory is not.
+        """
+
+    def thread_bytes(self, points: int) -> int:
+        """Return the memory that such a backend takes, bytes.
+
+        Args:
+            points: of the board.
+        """
+
 class UniformBackend(KernelBackend):
     """Zero logits and a sure draw, as `engine.evaluator.uniform`."""
 

@@ -1,6 +1,6 @@
 # cython: language_level=3
 """Evaluator backends, which the search kernel calls without Python."""
-from libc.stdint cimport int32_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -35,6 +35,12 @@ cdef class KernelBackend:
         self.callback.evaluate(self.callback.context, &request, &logits[0], &wdl[0])
         return policy, chances
 
+    cpdef KernelBackend for_thread(self):
+        return None
+
+    cpdef int64_t thread_bytes(self, int points):
+        return 0
+
 
 cdef bint evaluate_uniform(void* context, const EvalRequest* request, float* logits, float* wdl) noexcept nogil:
     memset(logits, 0, request.width * request.height * sizeof(float))
@@ -49,6 +55,9 @@ cdef class UniformBackend(KernelBackend):
 
     def __cinit__(self):
         self.callback.evaluate = evaluate_uniform
+
+    cpdef KernelBackend for_thread(self):
+        return self
 
 
 cdef bint evaluate_hashed(void* context, const EvalRequest* request, float* logits, float* wdl) noexcept nogil:
@@ -78,6 +87,9 @@ cdef class HashedBackend(KernelBackend):
         self.callback.context = &self.seed
         self.callback.evaluate = evaluate_hashed
 
+    cpdef KernelBackend for_thread(self):
+        return self
+
 
 cdef bint evaluate_line_net(void* context, const EvalRequest* request, float* logits, float* wdl) noexcept nogil:
     (<LineNet>context).compute(request.planes, request.width, request.height, logits, wdl)
@@ -97,6 +109,12 @@ cdef class LineNetBackend(KernelBackend):
             raise MemoryError("no memory for a line net's planes")
         self.callback.context = <void*>net
         self.callback.evaluate = evaluate_line_net
+
+    cpdef KernelBackend for_thread(self):
+        return LineNetBackend(self.net.for_thread())
+
+    cpdef int64_t thread_bytes(self, int points):
+        return self.net.scratch_bytes(points) + LINES_PLANES * LINES_POINTS * sizeof(float)
 
     def __dealloc__(self):
         free(self.callback.planes)

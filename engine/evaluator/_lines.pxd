@@ -1,6 +1,6 @@
 # cython: language_level=3
 """The line net, as other kernel modules call it."""
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 cdef extern from "lines/layout.h" nogil:
     enum:
@@ -82,6 +82,7 @@ cdef extern from "lines/layout.h" nogil:
 
 cdef class LineNet:
     cdef tengen_lines net       # owns its memory; `net.x` is NULL until the net is built
+    cdef LineNet weights_of     # the net whose weights these are; None: its own
     cdef readonly str path      # what `net.loops` is: "plain", "avx2", "avxvnni" or "avx512"
     # Evaluate one position: planes float32 [23, height, width], sides 5 to 22; logits go to `policy` [height * width]
     # and win, draw, loss to `wdl` [3]. No alignment is asked of the caller. Scratch memory belongs to the net: one
@@ -93,6 +94,10 @@ cdef class LineNet:
     cdef keep_shorts(self, arrays)
     cdef keep_bytes(self, arrays)
     cdef allocate_scratch(self)
+    # A net with the same weights and scratch memory of its own, for another thread.
+    cdef LineNet for_thread(self)
+    # Bytes of that scratch memory, with an empty board of this size for each colour if the net needs such.
+    cdef int64_t scratch_bytes(self, int points)
     # Memory of zeros, owned by the net; copies in it of arrays, in C order.
     cdef void* allocate(self, size_t numbers, size_t bytes_each) except NULL
     cdef float* floats(self, array) except NULL

@@ -10,7 +10,7 @@ The loops of the forward pass are there for plain C, AVX2, AVX-512 and NEON: a n
 
 Shape letters: C channels, N blocks, P policy channels, V value channels, D hidden values, B batch, H W board.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -39,6 +39,7 @@ cdef extern from "lines/net.h" nogil:
 
     const lines_loops* lines_loops_of(int path)
     void* lines_take(lines_owner* owner, size_t bytes)
+    void tengen_lines_share(tengen_lines* to, const tengen_lines* source)
     void tengen_lines_release(tengen_lines* net)
     void tengen_lines_evaluate(tengen_lines* net, const float* planes, int width, int height, float* policy, float* wdl)
 
@@ -297,7 +298,6 @@ cdef class LineNet:
         pairs, steps = _as_shorts(np.concatenate([a["policy_in"], a["value_in"]], axis=1))
         self.net.shorts.head = self.shorts(pairs)
         self.net.shorts.head_step = self.floats(steps)
-        self.net.scratch.shorts = <int16_t*>self.allocate(LINES_SIDE * self.net.channels, sizeof(int16_t))
 
     cdef keep_bytes(self, a):
         """Copy the products in 8 bits, and the depthwise part scaled to them."""
@@ -313,7 +313,6 @@ cdef class LineNet:
         b.head_step = self.floats(a["head_levels_step"])
         b.head_bias = self.floats(a["head_levels_bias"])
         b.head_per_unit = self.floats(1 / a["head_unit"])
-        self.net.scratch.bytes = <uint8_t*>self.allocate(2 * LINES_SIDE * self.net.channels, sizeof(uint8_t))
 
     cdef allocate_scratch(self):
         """Take the memory that positions pass through, the trunk last."""
@@ -324,6 +323,10 @@ cdef class LineNet:
         s.shift = <float*>self.allocate(max(channels, value), sizeof(float))
         s.blank = <float*>self.allocate(LINES_PLANES * LINES_POINTS, sizeof(float))
         s.y = <float*>self.allocate(2 * LINES_SIDE * channels, sizeof(float))
+        if self.net.bits == 16:
+            s.shorts = <int16_t*>self.allocate(LINES_SIDE * channels, sizeof(int16_t))
+        elif self.net.bits == 8:
+            s.bytes = <uint8_t*>self.allocate(2 * LINES_SIDE * channels, sizeof(uint8_t))
         s.heads = <float*>self.allocate(LINES_SIDE * wide, sizeof(float))
         s.pool = <float*>self.allocate(3 * max(channels, value), sizeof(float))
         s.vector = <float*>self.allocate(max(channels, <size_t>self.net.hidden), sizeof(float))
@@ -332,6 +335,24 @@ cdef class LineNet:
         s.bits = <uint16_t*>self.allocate(LINES_GAP, sizeof(uint16_t))
         s.entries = <int32_t*>self.allocate(4 * LINES_GAP, sizeof(int32_t))
         self.net.x = <float*>self.allocate((LINES_SIDE + 2) * (LINES_SIDE + 2) * channels, sizeof(float))
+
+    cdef LineNet for_thread(self):
+        cdef LineNet other = LineNet.__new__(LineNet)
+        if self.net.x == NULL:
+            raise ValueError("line net: not built")
+        tengen_lines_share(&other.net, &self.net)
+        other.weights_of = self
+        other.path = self.path
+        other.allocate_scratch()
+        return other
+
+    cdef int64_t scratch_bytes(self, int points):
+        cdef int64_t channels = self.net.channels, wide = self.net.policy + self.net.value
+        cdef int64_t floats = (LINES_SIDE + 2) * (LINES_SIDE + 2) * channels + LINES_SIDE * (3 * channels + wide)
+        floats += LINES_PLANES * LINES_POINTS + 6 * LINES_GAP
+        if self.net.margin > 0 and not self.net.closed:
+            floats += 2 * points * ((self.net.blocks + 1) * channels + self.net.value + 1)
+        return floats * sizeof(float)
 
     def __dealloc__(self):
         tengen_lines_release(&self.net)

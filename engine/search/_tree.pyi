@@ -37,7 +37,8 @@ class Tree:
     """A search tree over one game. A simulation is `select` and, when it answers LEAF, `expand`.
 
     Edges are seen by the player who makes the move; nodes and WDL by their side to move. One thread at a time
-    uses a tree and its solver.
+    uses a tree and its solver. Between `_threads.begin_threads` and `end_threads` helpers search it too:
+    `run` may be called as before then, everything else only inside `with tree.locked()`.
     """
 
     def __init__(
@@ -101,7 +102,9 @@ class Tree:
         Raises:
             ValueError: nothing is pending, a wrong shape, or a value is not finite.
         """
-    def run(self, simulations: int, backend: KernelBackend, *, vct: bool = True) -> int:
+    def run(
+        self, simulations: int, backend: KernelBackend, *, vct: bool = True, limit: int | None = None
+    ) -> int:
         """Do simulations with an evaluator backend, without the GIL.
 
         Args:
@@ -109,9 +112,11 @@ class Tree:
             backend: of the evaluator (`engine.evaluator.base.Evaluator.backend`).
             vct: whether the VCT solver runs at often visited nodes, if there is a solver and the settings
                 have it; `select` and `gather` always do that.
+            limit: with helpers: none begins when so many simulations were done since `reset_counters`.
 
         Returns:
-            Simulations done; fewer than asked for when the root is proven or memory is full.
+            Simulations done by the caller; fewer than asked for when the root is proven, memory is full, or
+            helpers have done the rest.
 
         Raises:
             ValueError: no root, or an evaluation is not finite.
@@ -131,6 +136,15 @@ class Tree:
             ValueError: no root, `root_move` is no move of the expanded root, or the backend has no
                 callback or its evaluation is not finite.
         """
+
+    # --- threads
+    def locked(self) -> Tree:
+        """Return a context manager that keeps helpers out of the tree; without threads it does nothing.
+
+        No simulation is backed up meanwhile, so keep it short. May be nested.
+        """
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
     # --- the root
     @property

@@ -12,6 +12,9 @@ from engine.search.kernel.expand cimport MoveList
 from engine.search.kernel.graph cimport clear_graph, find_node
 from engine.search.kernel.inspect cimport clear_marks, graph_digest
 from engine.search.kernel.leaf cimport list_legal
+from engine.search.kernel.lock cimport (
+    tengen_lock_acquire, tengen_lock_destroy, tengen_lock_init, tengen_lock_release, tengen_lock_spin,
+)
 from engine.search.kernel.node cimport (
     NODE_UNITS, NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
     moves_of, node_at, node_value, priors_of,
@@ -22,9 +25,9 @@ from engine.search.kernel.root cimport (
     BestMove, best_child, count_open_moves, find_descendant, has_moves, move_root, prove_move, prove_root, root_of,
 )
 from engine.search.kernel.select cimport MINIMAX_UNIT
-from engine.search.kernel.simulate cimport (
-    BAD_EVALUATION, BAD_MOVE, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF, NOTHING_LEFT, SOLVED, TreeState,
-    deferred_callback, expand_deferred, run,
+from engine.search.kernel.simulate cimport deferred_callback, expand_deferred, run
+from engine.search.kernel.state cimport (
+    BAD_EVALUATION, BAD_MOVE, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF, NOTHING_LEFT, SOLVED, TreeState, Worker,
 )
 from engine.threats._solver cimport Solver
 
@@ -62,19 +65,15 @@ cdef int require_callback(KernelBackend backend) except -1:
 
 cdef class Tree:
     """A search tree; see the stub file for the contract of each method."""
-    cdef TreeState state
-    cdef readonly object params
-    cdef Solver solver              # of leaves, or a small own one for the planes
-    cdef Board board                # None: no root
-    cdef object rng                 # of the root noise
 
     def __cinit__(self, params=None, memory_bytes=67_108_864, solver=None):
         self.params = SearchParams() if params is None else params
         self.solver = Solver(OWN_SOLVER_LOG2) if solver is None else solver
-        self.state.solver = <void*>self.solver
+        self.state.main.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
         self.state.settings = self.params.kernel_settings(MAX_POINTS, solver=solver is not None)
         self.state.graph.common_units = NODE_UNITS
+        tengen_lock_init(&self.state.lock)
         self.memory_bytes = memory_bytes
         clear_graph(&self.state.graph)
 
@@ -82,6 +81,7 @@ cdef class Tree:
         free_chunks(&self.state.graph.memory, 0)
         free(self.state.graph.memory.chunks)
         free(self.state.graph.buckets)
+        tengen_lock_destroy(&self.state.lock)
 
     # --- position ------------------------------------------------------------------------------------------
 
@@ -94,14 +94,14 @@ cdef class Tree:
         cdef Ref kept
         if board.state.winner != EMPTY or board.state.n_empty == 0:
             raise ValueError("the game is over")
-        self.state.simulation.pending = False
+        self.state.main.simulation.pending = False
         remove_noise(&self.state.graph.memory, self.state.graph.root, &self.state.noise)
         self.state.noise.epsilon = 0
         kept = find_descendant(&self.state, board.state, max_plies)
         if kept == 0:
             self.clear()
         self.board = board.copy()
-        self.state.board = self.board.state
+        self.state.main.board = self.board.state
         if kept == 0:
             return 0
         move_root(&self.state, kept)
@@ -110,11 +110,11 @@ cdef class Tree:
     def clear(self):
         apply_limit(&self.state.graph.memory)
         clear_graph(&self.state.graph)
-        self.state.simulation.pending = self.state.noise.applied = False
+        self.state.main.simulation.pending = self.state.noise.applied = False
         self.state.noise.epsilon = 0
-        self.state.oom_retries = 0
+        self.state.main.oom_retries = 0
         self.board = None
-        self.state.board = NULL
+        self.state.main.board = NULL
 
     def trim(self):
         self.clear()
@@ -139,12 +139,15 @@ cdef class Tree:
 
     # --- simulations ---------------------------------------------------------------------------------------
 
-    def run(self, int simulations, KernelBackend backend not None, *, bint vct=True):
+    def run(self, int simulations, KernelBackend backend not None, *, bint vct=True, limit=None):
         cdef int done = 0, status
         self.require_root()
         require_callback(backend)
+        if self.state.main.threaded and limit is not None:
+            with self:
+                self.state.max_simulations = limit
         with nogil:
-            status = run(&self.state, &backend.callback, simulations, -1, vct, &done)
+            status = run(&self.state, &self.state.main, &backend.callback, simulations, -1, vct, &done)
         raise_for_status(status, "")
         return done
 
@@ -157,7 +160,7 @@ cdef class Tree:
         """Do one simulation, up to a deferred evaluation; return its status."""
         cdef int done = 0, status
         with nogil:
-            status = run(&self.state, callback, 1, root_move, True, &done)
+            status = run(&self.state, &self.state.main, callback, 1, root_move, True, &done)
         if status == BAD_MOVE:
             raise ValueError(f"point {root_move} is no move of the root")
         raise_for_status(status, "")
@@ -181,11 +184,35 @@ cdef class Tree:
     def expand(self, policy, wdl):
         cdef const float[::1] logits = policy.reshape(-1)
         cdef const float[::1] chances = wdl.reshape(-1)
-        if not self.state.simulation.pending:
+        if not self.state.main.simulation.pending:
             raise ValueError("no leaf is pending")
         if logits.shape[0] != self.board.state.points or chances.shape[0] != 3:
             raise ValueError(f"policy must be [{self.board.state.points}] and wdl [3]")
         raise_for_status(expand_deferred(&self.state, &logits[0], &chances[0]), "")
+
+    # --- threads -------------------------------------------------------------------------------------------
+
+    def locked(self):
+        return self
+
+    def __enter__(self):
+        if self.state.main.threaded:
+            # Others hold the lock for some microseconds and need no GIL for it; but they may lose their core.
+            if self.n_held == 0 and not tengen_lock_spin(&self.state.lock):
+                with nogil:
+                    tengen_lock_acquire(&self.state.lock)
+            self.n_held += 1
+
+    def __exit__(self, *exception):
+        if self.n_held > 0:
+            self.n_held -= 1
+            if self.n_held == 0:
+                tengen_lock_release(&self.state.lock)
+
+    cdef int run_worker(self, Worker* worker, EvalCallback* callback, bint vct) noexcept nogil:
+        """Do simulations of a helper until its search is over; return the status that ended it."""
+        cdef int done = 0
+        return run(&self.state, worker, callback, 0x7FFFFFFF, -1, vct, &done)
 
     # --- the root ------------------------------------------------------------------------------------------
 
@@ -262,29 +289,20 @@ cdef class Tree:
                 view[i] = priors_of(&self.state.graph.memory, root_of(&self.state))[i]
         return out
 
-    def edge_visits(self):
-        cdef int i
-        out = np.zeros(self.n_moves(), dtype=np.int32)
-        cdef int32_t[::1] view = out
-        for i in range(self.n_edges()):
-            view[i] = self.edge(i).visits
+    cdef object by_move(self, list values, fill, dtype):
+        """Return values of the visited moves as an array of all moves."""
+        out = np.full(self.n_moves(), fill, dtype=dtype)
+        out[: len(values)] = values
         return out
+
+    def edge_visits(self):
+        return self.by_move([self.edge(i).visits for i in range(self.n_edges())], 0, np.int32)
 
     def edge_q(self):
-        cdef int i
-        out = np.full(self.n_moves(), np.nan)
-        cdef double[::1] view = out
-        for i in range(self.n_edges()):
-            view[i] = self.edge(i).q
-        return out
+        return self.by_move([self.edge(i).q for i in range(self.n_edges())], np.nan, np.float64)
 
     def edge_minimax(self):
-        cdef int i
-        out = np.full(self.n_moves(), np.nan)
-        cdef double[::1] view = out
-        for i in range(self.n_edges()):
-            view[i] = self.edge(i).minimax * MINIMAX_UNIT
-        return out
+        return self.by_move([self.edge(i).minimax * MINIMAX_UNIT for i in range(self.n_edges())], np.nan, np.float64)
 
     def edge_draw(self):
         cdef int i
@@ -300,18 +318,10 @@ cdef class Tree:
         return out
 
     def edge_proven(self):
-        cdef int i
-        out = np.zeros(self.n_moves(), dtype=np.int8)
-        for i in range(self.n_edges()):
-            out[i] = self.edge(i).proven
-        return out
+        return self.by_move([self.edge(i).proven for i in range(self.n_edges())], 0, np.int8)
 
     def edge_distance(self):
-        cdef int i
-        out = np.zeros(self.n_moves(), dtype=np.int32)
-        for i in range(self.n_edges()):
-            out[i] = self.edge(i).distance
-        return out
+        return self.by_move([self.edge(i).distance for i in range(self.n_edges())], 0, np.int32)
 
     def visited_edges(self):
         cdef int i
@@ -551,7 +561,7 @@ def gather(
                 move = forced[i]
             done = 0
             callback = deferred_callback(&planes[n, 0, 0, 0], &keys[n])
-            status[i] = run(batch.states[i], &callback, tries, move, True, &done)
+            status[i] = run(batch.states[i], &batch.states[i].main, &callback, tries, move, True, &done)
             if status[i] == LEAF:
                 n += 1
             elif status[i] < 0:
@@ -568,11 +578,11 @@ def scatter(trees, const float[:, ::1] policy, const float[:, ::1] wdl, int32_t[
     for i in range(batch.n):
         if status[i] == LEAF:
             n += 1
-            if not batch.states[i].simulation.pending:
+            if not batch.states[i].main.simulation.pending:
                 raise ValueError(f"tree {i} has no pending leaf")
     if policy.shape[0] < n or wdl.shape[0] < n or wdl.shape[1] != 3:
         raise ValueError(f"policy and wdl must have at least {n} rows")
-    if policy.shape[1] != batch.states[0].board.points:
+    if policy.shape[1] != batch.states[0].main.board.points:
         raise ValueError("policy has a wrong number of points")
     n = 0
     with nogil:

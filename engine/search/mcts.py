@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from engine.search.params import SearchParams
 from engine.search.result import MoveStats, Proof, SearchResult, Wdl
 from engine.search.root_solver import RootSolver
 from engine.search.stoppers import SearchState, Stopper
+from engine.search.threads import HelperThreads
 from engine.threats._solver import Solver
 
 INFO_INTERVAL_S = 0.5
@@ -53,7 +55,9 @@ class Search:
         memory_bytes: int = 256 << 20,
         *,
         solver: bool = True,
+        threads: int = 1,
         now_s: Callable[[], float] = time.monotonic,
+        log: Callable[[str], None] = lambda text: None,
     ) -> None:
         """Create a search with an empty tree.
 
@@ -61,7 +65,9 @@ class Search:
             params: defaults if None.
             memory_bytes: limit of the node memory, at least 1 MiB; allocated when needed.
             solver: search for VCF and VCT wins, at leaves and at the root.
+            threads: how many search, where the evaluator has a backend; see `engine.search.threads`.
             now_s: monotonic clock of the stoppers, seconds.
+            log: receives one-line messages for users.
 
         Raises:
             ValueError: too little memory.
@@ -72,6 +78,10 @@ class Search:
         """Seconds between reports of a running search."""
         self._solver = Solver(self.params.solver_table_log2) if solver else None
         self.tree = Tree(self.params, memory_bytes, self._solver)
+        self.threads = threads
+        """Threads of the next search."""
+        self.helpers = HelperThreads(self.tree, self.params.solver_table_log2 if solver else None, log)
+        """The threads besides the caller's."""
         self._root_solver: RootSolver | None = None
 
     def set_memory(self, memory_bytes: int) -> None:
@@ -85,6 +95,7 @@ class Search:
         self.tree.clear()
         if self._solver is not None:
             self._solver.clear()
+        self.helpers.clear()
 
     def search(
         self,
@@ -96,7 +107,7 @@ class Search:
         """Search a position until a stopper ends it, the root is proven, or memory is full.
 
         At least one simulation is done, so that there is a move. The result is deterministic if all stoppers
-        count simulations.
+        count simulations and one thread searches.
 
         Args:
             board: the position; it is copied.
@@ -128,39 +139,45 @@ class Search:
 
         backend, vct = evaluator.backend, evaluator.cost >= VCT_COST
         if backend is not None:
-            simulate = self._kernel_steps(lambda slice_: tree.run(slice_, backend, vct=vct), state)
+            run = functools.partial(tree.run, backend=backend, vct=vct)
+            simulate = self._kernel_steps(lambda slice_, limit: run(slice_, limit=limit), state)
         else:
             simulate = self._net_steps(board, evaluator)
-        info_s = now_s + (
-            FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s
-        )
-        while True:
-            next_check = _next_check_at(tree.simulations)
-            alive = simulate(next_check - tree.simulations)
-            state.now_s = now_s = self._now_s()
-            state.simulations = tree.simulations
-            state.evaluations = tree.evaluations
-            due = state.simulations >= next_check
-            if due or not alive:
-                self._update_state(state)
-            reason = stop_reason()
-            if reason is not None:
-                break
-            if not alive:
-                state.memory_full = tree.proven == _tree.PROVEN_NONE
-                reason = stop_reason() or ("memory" if state.memory_full else f"proven {state.proven}")
-                break
-            if due and self._root_solver is not None and self._root_solver.due(state.simulations):
-                self._root_solver.step(lambda: self._stops_now(state, stop_reason))
-                self._update_state(state)
-            if on_info is not None and now_s >= info_s:
-                info_s = now_s + self.info_interval_s
-                on_info(self.result(state, ""))
+        info_s = now_s + (FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s)
+        with self.helpers.searching(self.threads, backend, vct=vct):
+            while True:
+                next_check = _next_check_at(state.simulations)
+                alive = simulate(next_check - state.simulations)
+                state.now_s = now_s = self._now_s()
+                with tree.locked():
+                    state.simulations = tree.simulations
+                    state.evaluations = tree.evaluations
+                    due = state.simulations >= next_check
+                    if due or not alive:
+                        self._update_state(state)
+                reason = stop_reason()
+                if reason is not None:
+                    break
+                if not alive:
+                    state.memory_full = state.proven is None
+                    reason = stop_reason() or ("memory" if state.memory_full else f"proven {state.proven}")
+                    break
+                if due and self._root_solver is not None and self._root_solver.due(state.simulations):
+                    self._root_solver.step(lambda: self._stops_now(state, stop_reason))
+                    with tree.locked():
+                        self._update_state(state)
+                if on_info is not None and now_s >= info_s:
+                    info_s = now_s + self.info_interval_s
+                    with tree.locked():
+                        so_far = self.result(state, "")
+                    on_info(so_far)
         return self.result(state, reason)
 
     def _stops_now(self, state: SearchState, stop_reason: Callable[[], str | None]) -> bool:
         state.now_s = self._now_s()
-        return stop_reason() is not None
+        with self.tree.locked():
+            proven = self.tree.proven != _tree.PROVEN_NONE
+        return proven or stop_reason() is not None
 
     def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[int], bool]:
         """Return a function that does one simulation and returns whether another is possible."""
@@ -179,29 +196,35 @@ class Search:
 
         return step
 
-    def _kernel_steps(self, run: Callable[[int], int], state: SearchState) -> Callable[[int], bool]:
+    def _kernel_steps(self, run: Callable[[int, int], int], state: SearchState) -> Callable[[int], bool]:
         """Return a function that runs the kernel for about a millisecond and returns whether it can continue.
 
         The function takes the largest number of simulations.
 
         Args:
             run: does a number of simulations and returns how many were completed.
-            state: `max_slice` limits a slice.
+            state: `max_slice` limits a slice, and what all threads may do until the next one.
         """
         wanted = 1
+        tree = self.tree
 
         def step(max_simulations: int) -> bool:
             nonlocal wanted
             slice_ = max(1, min(wanted, state.max_slice, max_simulations))
+            # Before the first simulation no stopper was asked.
+            limit = state.simulations + max(1, state.max_slice) if state.simulations else 1
             begin_s = self._now_s()
-            done = run(slice_)
+            done = run(slice_, limit)
             took_s = self._now_s() - begin_s
             if took_s < KERNEL_SLICE_S / 2:
                 wanted = min(1024, 2 * wanted)
             elif took_s > KERNEL_SLICE_S:
                 wanted = max(1, wanted // 2)
             state.max_slice = 1 << 30
-            return done == slice_
+            if done == slice_:
+                return True
+            with tree.locked():  # the others may have done the rest
+                return tree.proven == _tree.PROVEN_NONE and tree.simulations >= limit
 
         return step
 

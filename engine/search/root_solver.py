@@ -66,6 +66,10 @@ class RootSolver:
 
     def due(self, simulations: int) -> bool:
         """Return whether a query is due; those of the first round always are."""
+        with self._tree.locked():
+            return self._is_due(simulations)
+
+    def _is_due(self, simulations: int) -> bool:
         if self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
             return False
         if self._first_round > 0 and self._queries:
@@ -80,7 +84,8 @@ class RootSolver:
         Args:
             stops: returns whether the search is over; ends the call early.
         """
-        point, nodes = self._next_check()
+        with self._tree.locked():
+            point, nodes = self._next_check()
         if not self._queries or (self._first_round <= 0 and 0 < nodes <= self._queries[0].budget):
             self._check_move(point, nodes, stops)
             return
@@ -96,7 +101,8 @@ class RootSolver:
         elif answer.verdict is Verdict.WIN:
             if query.own:
                 self.pv = answer.pv
-                self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.pv[0])
+                with self._tree.locked():
+                    self._tree.prove(_tree.PROVEN_WIN, answer.distance, answer.pv[0])
             else:
                 self._keep_defences(query, answer, stops)
 
@@ -113,7 +119,8 @@ class RootSolver:
             answer = self._solver.solve(self._board, "vct", None, nodes, stops)
             self._spent += answer.nodes
             if answer.verdict is Verdict.WIN:
-                self._tree.exclude([point], answer.distance + 1)
+                with self._tree.locked():
+                    self._tree.exclude([point], answer.distance + 1)
             elif answer.verdict is Verdict.UNKNOWN and nodes * GROWTH <= MAX_NODES:
                 self._check_nodes[point] = nodes * GROWTH
         self._board.undo()
@@ -121,11 +128,13 @@ class RootSolver:
     def _keep_defences(self, query: _Query, threat: Solution, stops: Callable[[], bool]) -> None:
         """Exclude the root moves that do not stop the win that the opponent has after a pass."""
         tree = self._tree
-        moves = tree.moves().tolist()
-        defences = set(threat.defences)
-        tree.exclude([p for p in moves if p not in defences], threat.distance + 1)
+        with tree.locked():
+            moves = tree.moves().tolist()
+            defences = set(threat.defences)
+            tree.exclude([p for p in moves if p not in defences], threat.distance + 1)
+            lost = tree.proven == _tree.PROVEN_LOSS
         self._queries = [q for q in self._queries if q.own]
-        if tree.proven == _tree.PROVEN_LOSS:
+        if lost:
             self._find_longest(query, moves, stops)
 
     def _find_longest(self, query: _Query, moves: list[int], stops: Callable[[], bool]) -> None:
@@ -137,7 +146,8 @@ class RootSolver:
             answer = self._solver.solve(self._board, query.kind, None, query.budget, stops)
             self._board.undo()
             if answer.verdict is Verdict.WIN:
-                self._tree.exclude([point], answer.distance + 1)
+                with self._tree.locked():
+                    self._tree.exclude([point], answer.distance + 1)
 
     def extended_pv(self, pv: tuple[int, ...], distance: int) -> tuple[int, ...]:
         """Return the line of a proven win, with the solver's moves after those of the tree."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from protocol import __version__
-from protocol.format import Notation, clean, coordinates, error
+from protocol.format import Notation, clean, coordinates, error, messages
 from protocol.position import BoardError, Pairs, Position, Stone, position_from
 from protocol.query import (
     AnswerFormat,
@@ -233,7 +233,8 @@ class Swap2Board(Question):
 
 @dataclass(frozen=True, slots=True)
 class Info(Command):
-    """`INFO key value`; the key in lower case, the value as sent. Never answered."""
+    """`INFO key value`; the key in lower case, the value as sent. Never answered, but for a remark on a
+    number of threads that cannot be."""
 
     key: str
     value: str
@@ -242,6 +243,8 @@ class Info(Command):
 
     def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
         settings = conversation.settings
+        for line in messages(settings.problem(self.key, self.value)):
+            conversation.send(line)
         if not settings.apply(self.key, self.value, arrival_s) or not conversation.thinking:
             return
         if self.key == "timeout_turn" and settings.turn_ms is not None and settings.turn_ms <= 0:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.config import MAX_THREADS
+from engine.cores import usable_cores
 from engine.opening import most_level
 from protocol.dialects import gomocup, soosorv
 from protocol.dialects.gomocup import BlockParser, LineParser, parse_number, parse_pairs
@@ -269,7 +271,7 @@ class ShowInfo(Command):
 
     def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.meet_yixin()
-        conversation.send("MESSAGE INFO MAX_THREAD_NUM 1")
+        conversation.send(f"MESSAGE INFO MAX_THREAD_NUM {min(MAX_THREADS, usable_cores())}")
         conversation.send("MESSAGE INFO MAX_HASH_SIZE 21")
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from engine import Rule
+from engine.cores import usable_cores
 from protocol.format import Notation, message
 from protocol.position import BoardError, Stone, position_from
 from tests.helpers.paths import ROOT
@@ -243,7 +244,7 @@ def test_unusable_swap2_offers_are_replaced(points: object) -> None:
 def test_yixin_is_found_out_and_means_other_rules_and_coordinates() -> None:
     talk = Talk()
     assert talk.say("info show_detail 1\nyxshowinfo") == [
-        "MESSAGE INFO MAX_THREAD_NUM 1", "MESSAGE INFO MAX_HASH_SIZE 21"
+        f"MESSAGE INFO MAX_THREAD_NUM {usable_cores()}", "MESSAGE INFO MAX_HASH_SIZE 21"
     ]
     assert talk.say("START 20 10") == ["OK"]
     talk.say("INFO rule 2\nturn 9,19")  # row, column

@@ -516,6 +516,19 @@ static void tengen_lines_evaluate(tengen_lines* net, const float* planes, int wi
     lines_value(net, wdl);
 }
 
+/* Make `to` a net with the weights of `from`, which must outlive it, and with neither scratch nor empty boards. */
+static void tengen_lines_share(tengen_lines* to, const tengen_lines* from)
+{
+    *to = *from;
+    to->x = NULL;
+    to->far = NULL;
+    to->record = NULL;
+    to->next_far = 0;
+    memset(&to->scratch, 0, sizeof to->scratch);
+    memset(&to->memory, 0, sizeof to->memory);
+    memset(to->fars, 0, sizeof to->fars);
+}
+
 /* Give back all that the net has taken. */
 static void tengen_lines_release(tengen_lines* net)
 {

@@ -149,7 +149,10 @@ cdef inline void retract_move(
     add_delta(node, &delta)
     for i in range(path.depth - 1, -1, -1):
         above = node_at(memory, path.nodes[i])
-        update_from_child(memory, above, &edges_of(memory, above)[path.edges[i]], node, &delta, minimax)
+        edge = &edges_of(memory, above)[path.edges[i]]
+        if above.proven != PROVEN_NONE or edge.proven != PROVEN_NONE:   # by another thread; its sums stay
+            break
+        update_from_child(memory, above, edge, node, &delta, minimax)
         node = above
 
 
@@ -218,26 +221,28 @@ cdef inline void backup(
 ) noexcept nogil:
     """Back up one simulation from the end of the path to the root.
 
+    Other threads may have proven edges and nodes of the path while the simulation was in flight. Their sums stay, and
+    the nodes above learn of proofs that they do not know yet.
+
     Args:
-        leaf: node at the end of the path, already updated. If it is proven, the last edge of the path is not yet.
+        leaf: node at the end of the path, already updated.
         delta: what the simulation added to the sums of the leaf; zero if the leaf is proven.
     """
     cdef Node* child = leaf
     cdef Node* node
     cdef Edge* edge
-    cdef bint proof = leaf.proven != PROVEN_NONE
     cdef int i
     for i in range(path.depth - 1, -1, -1):
         node = node_at(memory, path.nodes[i])
         edge = &edges_of(memory, node)[path.edges[i]]
         node.visits += 1
         edge.visits += 1
-        if not proof:
+        if edge.proven != PROVEN_NONE or node.proven != PROVEN_NONE:
+            delta = no_delta()
+        elif child.proven == PROVEN_NONE:
             update_from_child(memory, node, edge, child, &delta, minimax)
-        else:
-            proof = apply_child_proof(memory, node, edge, child, &delta)
-            if not proof:
-                add_delta(node, &delta)
+        elif not apply_child_proof(memory, node, edge, child, &delta):
+            add_delta(node, &delta)
         child = node
 
 

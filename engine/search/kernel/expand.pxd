@@ -16,6 +16,13 @@ cdef struct MoveList:       # legal moves of a position, ascending
     int n
     uint16_t points[484]
 
+cdef struct MoveChoice:     # the moves that a node is to store, ascending
+    int n
+    int n_legal
+    float tail_prior        # prior of each of the others
+    float priors[484]
+    uint16_t points[484]
+
 
 cdef inline bint softmax(
     const float* logits, const MoveList* moves, double inverse_temperature, float* priors
@@ -49,32 +56,27 @@ cdef inline uint64_t rank_of(uint32_t bits, uint16_t point) noexcept nogil:
     return (<uint64_t>bits << 16) | <uint64_t>(0xFFFF - point)
 
 
-cdef inline bint store_moves(
-    Graph* graph, Node* node, const MoveList* legal, const float* new_priors, int cap
+cdef inline void choose_moves(
+    const MoveList* legal, const float* new_priors, int cap, MoveChoice* chosen
 ) noexcept nogil:
-    """Store the moves of a node, the best `cap` by prior; False without memory."""
+    """Choose the moves that a node stores, the best `cap` by prior."""
     cdef int n = legal.n, i, k = 0, first = 0
     cdef bint stays
     cdef uint32_t top = 0, bucket
     cdef uint64_t cutoff
     cdef double tail = 0
-    cdef float* priors
-    cdef uint16_t* moves
     cdef uint32_t bits[484]
     cdef uint64_t ranks[484]
     cdef uint8_t buckets[484]
     cdef uint16_t counts[4][64]     # four in turn: consecutive additions to one counter wait for each other
     cdef uint16_t kept[484]
     cdef int stored = n if n <= cap else cap, wanted = stored
-    cdef Ref ref = allocate(graph, moves_units(stored))
-    graph.common_units = moves_units(stored)
-    if ref == 0:
-        return False
-    priors = <float*>block_at(&graph.memory, ref)
-    moves = <uint16_t*>(block_at(&graph.memory, ref) + stored * sizeof(float))
+    chosen.n = stored
+    chosen.n_legal = n
+    chosen.tail_prior = 0
     if stored == n:
-        memcpy(priors, new_priors, n * sizeof(float))
-        memcpy(moves, legal.points, n * sizeof(uint16_t))
+        memcpy(chosen.priors, new_priors, n * sizeof(float))
+        memcpy(chosen.points, legal.points, n * sizeof(uint16_t))
     else:
         # Positive floats order like their bits. Buckets of a quarter octave locate the cut; the rank decides within
         # its bucket.
@@ -103,12 +105,23 @@ cdef inline bint store_moves(
             k += stays
             tail += 0.0 if stays else new_priors[i]
         for k in range(stored):
-            priors[k] = new_priors[kept[k]]
-            moves[k] = legal.points[kept[k]]
-        node.tail_prior = <float>(tail / (n - stored))
+            chosen.priors[k] = new_priors[kept[k]]
+            chosen.points[k] = legal.points[kept[k]]
+        chosen.tail_prior = <float>(tail / (n - stored))
+
+
+cdef inline bint store_moves(Graph* graph, Node* node, const MoveChoice* chosen) noexcept nogil:
+    """Store the chosen moves in a node; False without memory."""
+    cdef Ref ref = allocate(graph, moves_units(chosen.n))
+    graph.common_units = moves_units(chosen.n)
+    if ref == 0:
+        return False
     node.moves = ref
-    node.n_moves = <uint16_t>stored
-    node.n_legal = <uint16_t>n
+    node.n_moves = <uint16_t>chosen.n
+    node.n_legal = <uint16_t>chosen.n_legal
+    node.tail_prior = chosen.tail_prior
+    memcpy(priors_of(&graph.memory, node), chosen.priors, chosen.n * sizeof(float))
+    memcpy(moves_of(&graph.memory, node), chosen.points, chosen.n * sizeof(uint16_t))
     return True
 
 

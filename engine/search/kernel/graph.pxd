@@ -92,17 +92,23 @@ cdef inline bint grow_edges(Graph* graph, Node* node) noexcept nogil:
 
 
 cdef inline Edge* new_edge(NodeMemory* memory, Node* node, Ref child) noexcept nogil:
-    """Add an edge for the next unvisited move of a node with spare capacity; `child` 0: none yet."""
+    """Add an edge for the next unvisited move of a node with spare capacity; `child` 0: none yet (in flight)."""
     cdef Edge* edge = &edges_of(memory, node)[node.n_visited]
     memset(edge, 0, sizeof(Edge))
-    edge.child = child
     edge.prior = priors_of(memory, node)[node.n_visited]
     node.n_visited += 1
     node.head_sorted = 0
-    if child != 0 and node_at(memory, child).visits > 0:     # a transposition
+    if child != 0:
+        set_child(memory, edge, child)
+    return edge
+
+
+cdef inline void set_child(NodeMemory* memory, Edge* edge, Ref child) noexcept nogil:
+    """Link an edge without a child to a node, which is new or a transposition."""
+    edge.child = child
+    if node_at(memory, child).visits > 0:       # a transposition
         node_at(memory, child).references += 1
         node_at(memory, child).shared = 1
-    return edge
 
 
 # --- nodes by position -------------------------------------------------------------------------------------

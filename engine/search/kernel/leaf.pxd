@@ -7,10 +7,9 @@ from engine.rules._board cimport (
     EMPTY, FORBID_OVERLINE, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five, board_five_points,
     board_forbidden, board_place, board_shapes, board_undo, count32, lowest32, lowest64,
 )
-from engine.search.kernel.expand cimport MoveList, restrict_moves
-from engine.search.kernel.graph cimport Graph
+from engine.search.kernel.expand cimport MoveList
 from engine.search.kernel.node cimport (
-    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, ROUNDS_DONE, Node, Path,
+    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN,
 )
 from engine.search.kernel.select cimport SearchSettings
 from engine.threats._solver cimport Solver
@@ -181,40 +180,3 @@ cdef inline LeafStatus keep_defences(const Threat* threat, MoveList* moves) noex
     memcpy(moves.points, threat.points, threat.n * sizeof(uint16_t))
     moves.n = threat.n
     return open_status() if threat.n > 1 else forced_status(threat.points[0])
-
-
-cdef inline LeafStatus solve_node(
-    Solver solver, const SearchSettings* s, Graph* graph, const Path* path, Node* node, BoardState* b, int64_t* spent
-) noexcept nogil:
-    """Search for a VCT at a node, and for the moves that stop a VCF of the opponent.
-
-    The budget follows the rounds. If the opponent threatens a VCF, the node keeps only the moves that may stop it
-    (`restrict_moves`). After a quiet move that prepares a win, the values of a small net are wrong until each reply is
-    refuted; this refutes them quickly.
-    """
-    cdef SolverResult result
-    cdef uint16_t points[484]
-    cdef int64_t budget = round_nodes(s, node.solver_rounds)
-    cdef int others, n
-    if budget > s.max_tree_vct_nodes:
-        node.solver_rounds = ROUNDS_DONE
-        return open_status()
-    node.solver_rounds += 1
-    solver.vcf(b, 1 - b.to_move, budget, &result)
-    spent[0] += result.nodes
-    others = result.verdict
-    if others == SOLVER_WIN:
-        # A VCF has a short list of defences; for another win, each move would have to be tried.
-        n = solver.vct_defences(b, 1 - b.to_move, budget, &result, points)
-        spent[0] += result.nodes
-        if n >= 0 and not restrict_moves(graph, path, node, points, n, result.distance + 1, s.minimax_weight > 0):
-            return proven_status(PROVEN_LOSS, result.distance + 1, NO_MOVE)
-        solver.vcf(b, b.to_move, budget, &result)       # fours of the opponent answer threes, which hardly ever win
-    else:
-        solver.vct(b, b.to_move, budget, &result)
-    spent[0] += result.nodes
-    if result.verdict == SOLVER_WIN:
-        return proven_status(PROVEN_WIN, result.distance, result.move)
-    if result.verdict == SOLVER_NONE and others == SOLVER_NONE:
-        node.solver_rounds = ROUNDS_DONE
-    return open_status()

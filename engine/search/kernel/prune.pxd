@@ -2,11 +2,13 @@
 """What is freed when the node memory is full.
 
 The least visited grandchildren are cleared first (`reclaim_memory`, before each simulation). If only fragments are
-left, or a simulation failed for lack of memory, everything below the root's children is freed (`collapse_subtrees`)."""
+left, or a simulation failed for lack of memory, everything below the root's children is freed (`collapse_subtrees`).
+Simulations in flight through freed moves are cancelled."""
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from engine.search.kernel.flight cimport Flights, cancel_all, cancel_through
 from engine.search.kernel.graph cimport (
     Graph, add_to_index, allocate, clear_graph, clear_node, free_dead_nodes, grow_edges, new_node,
 )
@@ -30,12 +32,12 @@ cdef inline void save_proof_move(Graph* graph, Node* node) noexcept nogil:
             node.proof_move = moves_of(&graph.memory, node)[i]
 
 
-cdef inline bint prune_one(Graph* graph) noexcept nogil:
+cdef inline bint prune_one(Graph* graph, Flights* flights) noexcept nogil:
     """Clear a rarely visited node without grandchildren; False if there is none but the root."""
     cdef Node* node
     cdef Edge* edges
     cdef Ref ref = graph.root, rarest
-    cdef int i, fewest_visits
+    cdef int i, fewest_visits, depth = 0
     if ref == 0:
         return False
     while True:
@@ -51,15 +53,17 @@ cdef inline bint prune_one(Graph* graph) noexcept nogil:
         if rarest == 0:
             break
         ref = rarest
+        depth += 1
     if ref == graph.root:
         return False
+    cancel_through(flights, ref, depth)
     save_proof_move(graph, node)
     clear_node(graph, node)
     graph.lossy = True
     return True
 
 
-cdef inline bint reclaim_memory(Graph* graph) noexcept nogil:
+cdef inline bint reclaim_memory(Graph* graph, Flights* flights) noexcept nogil:
     """Free memory until a simulation can run; False if the limit is too small for one."""
     cdef int tries = MAX_PRUNES
     cdef int64_t fresh
@@ -76,11 +80,11 @@ cdef inline bint reclaim_memory(Graph* graph) noexcept nogil:
         tries -= 1
         if graph.dead != 0:
             free_dead_nodes(graph, 64)
-        elif not prune_one(graph):
+        elif not prune_one(graph, flights):
             return fresh + graph.memory.free_units >= RESERVE_UNITS
 
 
-cdef inline bint collapse_subtrees(Graph* graph) noexcept nogil:
+cdef inline bint collapse_subtrees(Graph* graph, Flights* flights) noexcept nogil:
     """Free everything but the root, its moves and their values, and remove all fragments; False without memory."""
     cdef Node* root = node_at(&graph.memory, graph.root)
     cdef Edge* edges
@@ -94,6 +98,7 @@ cdef inline bint collapse_subtrees(Graph* graph) noexcept nogil:
     saved = <char*>malloc(8 + moves_bytes + edges_bytes + n * sizeof(Node))
     if saved == NULL:
         return False
+    cancel_all(flights)
     children = <Node*>saved
     edges = <Edge*>(saved + n * sizeof(Node))
     saved_moves = saved + n * sizeof(Node) + edges_bytes

@@ -3,8 +3,10 @@
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
-from engine.rules._board cimport EMPTY, BoardState
+from engine.rules._board cimport EMPTY, TABLES_ALL, BoardState
 from engine.search.kernel.backup cimport StatsDelta, add_delta, infer_proof, remove_child_stats
+from engine.search.kernel.descend cimport store_all_moves
+from engine.search.kernel.flight cimport cancel_all
 from engine.search.kernel.graph cimport clear_node, grow_edges, new_edge, new_node, release
 from engine.search.kernel.node cimport (
     PROVEN_LOSS, PROVEN_NONE, Edge, Node, best_edge, edges_of, exact_q, moves_of, node_at, node_value, opposite,
@@ -12,7 +14,7 @@ from engine.search.kernel.node cimport (
 from engine.search.kernel.node_memory cimport NodeMemory, Ref
 from engine.search.kernel.noise cimport remove_noise
 from engine.search.kernel.select cimport find_move, order_best_unvisited
-from engine.search.kernel.simulate cimport BAD_MOVE, FULL, TreeState, store_all_moves
+from engine.search.kernel.state cimport BAD_MOVE, FULL, TreeState
 
 cdef struct BestMove:
     int point               # -1: none
@@ -35,7 +37,7 @@ cdef inline bint has_moves(const TreeState* t) noexcept nogil:
 
 cdef inline Ref find_descendant(const TreeState* t, const BoardState* to, int max_plies) noexcept nogil:
     """Return the most visited node of a position at most `max_plies` below the root; 0 if there is none."""
-    cdef const BoardState* old = t.board
+    cdef const BoardState* old = t.main.board
     cdef uint8_t added[484]     # colour + 1 of each new stone
     cdef int n[2]
     cdef int p, first
@@ -86,8 +88,9 @@ cdef inline void move_root(TreeState* t, Ref ref) noexcept nogil:
         node_at(&t.graph.memory, ref).references += 1
         release(&t.graph, t.graph.root)
         t.graph.root = ref
+    t.main.flight.path.depth = t.main.simulation.placed = 0     # the board is at the root
     if has_moves(t):
-        store_all_moves(t, root_of(t))
+        store_all_moves(t, &t.main, root_of(t), TABLES_ALL)
 
 
 # --- proofs from outside -----------------------------------------------------------------------------------
@@ -137,6 +140,7 @@ cdef inline bint prove_root(TreeState* t, int proven, int distance, int move) no
             return False
     remove_noise(&t.graph.memory, t.graph.root, &t.noise)
     node = root_of(t)
+    cancel_all(&t.flights)
     clear_node(&t.graph, node)
     node.proven = <uint8_t>proven
     node.distance = <uint16_t>distance

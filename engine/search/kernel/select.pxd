@@ -3,10 +3,12 @@
 
 PUCT as in AlphaZero (https://arxiv.org/abs/1712.01815), with growing exploration and reduced first-play urgency as in
 KataGo (https://github.com/lightvector/KataGo). Unvisited moves differ only in their prior, so all visited moves compete
-with the one best unvisited. Proven moves take no more simulations; the other moves share their prior."""
+with the one best unvisited. Proven moves take no more simulations; the other moves share their prior. Simulations in
+flight count as visits (`flight`)."""
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint16_t
 
+from engine.search.kernel.flight cimport Flights, edges_in_flight
 from engine.search.kernel.graph cimport Graph, grow_edges
 from engine.search.kernel.maths cimport log_positive
 from engine.search.kernel.node cimport PROVEN_NONE, Edge, Node, edges_of, moves_of, node_at, node_value, priors_of
@@ -75,16 +77,36 @@ cdef inline int find_move(const NodeMemory* memory, Node* node, int move) noexce
     return first
 
 
-cdef inline int select_edge(Graph* graph, const SearchSettings* s, Ref ref) noexcept nogil:
-    """Return the index of the move with the highest PUCT score; n_visited for a new one; -1 without memory."""
+cdef inline double first_play_urgency(
+    const Node* node, const SearchSettings* s, bint at_root, double explored, double remain
+) noexcept nogil:
+    """Return the Q assumed for an unvisited edge; `explored` is the prior of the visited ones."""
+    cdef double reduction = s.fpu_reduction_root if at_root else s.fpu_reduction
+    cdef double fpu = node_value(node) - reduction * sqrt(explored / remain)
+    return fpu if fpu > -1.0 else -1.0
+
+
+cdef inline int select_edge(
+    Graph* graph, const SearchSettings* s, Ref ref, const Flights* flights, int depth, int virtual_visits
+) noexcept nogil:
+    """Return the index of the move with the highest PUCT score; n_visited for a new one; -1 without memory.
+
+    Args:
+        flights: simulations in flight.
+        depth: of the node, in edges below the root.
+        virtual_visits: what each of them counts as.
+    """
     cdef NodeMemory* memory = &graph.memory
     cdef Node* node = node_at(memory, ref)
     cdef Edge* edges
-    cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu, reduction
-    cdef int i, best = -1
+    cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu
+    cdef uint16_t others[128]
+    cdef int i, k, visits, n_others = 0, best = -1
     if node.n_legal == 1:
         return 0 if node.n_visited == 1 or grow_edges(graph, node) else -1
-    n = node.visits
+    if flights.n > 0:
+        n_others = edges_in_flight(flights, ref, depth, others)
+    n = node.visits + n_others * virtual_visits
     remain = 1.0 - node.proven_prior
     if remain < MIN_REMAIN:
         remain = MIN_REMAIN
@@ -94,21 +116,24 @@ cdef inline int select_edge(Graph* graph, const SearchSettings* s, Ref ref) noex
         if edges[i].proven != PROVEN_NONE:
             continue
         explored += edges[i].prior
+        visits = edges[i].visits
         score = edges[i].q
         if s.minimax_weight > 0:
             score += s.minimax_weight * (edges[i].minimax * MINIMAX_UNIT - score)
-        score += scale * edges[i].prior / (1.0 + edges[i].visits)
+        if flights.n > 0:
+            if visits == 0:     # its first simulation is in flight, or was cancelled
+                score = first_play_urgency(node, s, ref == graph.root, explored, remain)
+            for k in range(n_others):
+                if others[k] == i:
+                    visits += virtual_visits
+        score += scale * edges[i].prior / (1.0 + visits)
         if score > best_score:
             best_score = score
             best = i
     if node.n_visited < node.n_moves:
         if not node.head_sorted:
             order_best_unvisited(memory, node)
-        fpu = node_value(node)
-        reduction = s.fpu_reduction_root if ref == graph.root else s.fpu_reduction
-        fpu -= reduction * sqrt(explored / remain)
-        if fpu < -1.0:
-            fpu = -1.0
+        fpu = first_play_urgency(node, s, ref == graph.root, explored, remain)
         score = fpu + scale * priors_of(memory, node)[node.n_visited]
         if score > best_score and grow_edges(graph, node):
             best = node.n_visited

@@ -3,38 +3,41 @@
 
     simulate            retries once with less in memory if memory was short
       try_simulate
-        descend         follow PUCT (`select`) from the root; the solver runs at often visited nodes
+        descend         follow PUCT (`select`) from the root; the solver runs at often visited nodes (`solve_node`)
         resolve_leaf    rules and solver at the leaf (`leaf`); forced moves are followed
         evaluate_leaf   call the evaluator if the leaf is open
       finish_simulation link the new nodes (`link_nodes`), expanded or proven, then back up (`backup`)
 
-The board belongs to the tree and is at the root between simulations. The callback may defer the evaluation: the
+The board belongs to the worker and is at the root between simulations. The callback may defer the evaluation: the
 simulation then stays pending until `expand_deferred`, or the next simulation drops it without a trace."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport uint8_t, uint16_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from engine._encoding cimport THREAT_NODES, encode_planes
 from engine.evaluator._backend cimport EvalCallback, EvalRequest
-from engine.rules._board cimport TABLES_ALL, TABLES_FOURS, BoardState, board_place, board_undo
+from engine.rules._board cimport TABLES_ALL, TABLES_FOURS, BoardState, board_place
 from engine.search.kernel.backup cimport CONSISTENT, StatsDelta, add_delta, backup, check_node, no_delta
-from engine.search.kernel.expand cimport MoveList, softmax, store_moves, store_other_moves
+from engine.search.kernel.descend cimport descend_apart, place_path, undo_moves, visit_again
+from engine.search.kernel.expand cimport choose_moves, softmax, store_moves
 from engine.search.kernel.graph cimport (
-    Graph, add_to_index, allocate, clear_node, find_node, free_node, grow_edges, new_edge, new_node, release,
+    Graph, add_to_index, allocate, clear_node, find_node, free_node, new_edge, new_node, release, set_child,
 )
 from engine.search.kernel.leaf cimport (
-    LEAF_FORCED, LEAF_OPEN, LEAF_PROVEN, LeafStatus, keep_defences, round_visits, solve_leaf, solve_node,
-    status_by_rules,
+    LEAF_FORCED, LEAF_OPEN, LEAF_PROVEN, LeafStatus, keep_defences, solve_leaf, status_by_rules,
 )
+from engine.search.kernel.lock cimport tengen_pause
 from engine.search.kernel.node cimport (
-    FIRST_EDGES, PROVEN_NONE, ROUNDS_DONE, Edge, Node, Path, edges_of, edges_units, moves_of, moves_units, node_at,
-    priors_of,
+    FIRST_EDGES, PROVEN_NONE, Node, Path, edges_of, edges_units, moves_of, moves_units, node_at, priors_of,
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref, free_block
-from engine.search.kernel.noise cimport Noise, mix_noise
+from engine.search.kernel.noise cimport mix_noise
 from engine.search.kernel.prune cimport collapse_subtrees, reclaim_memory
-from engine.search.kernel.select cimport SearchSettings, find_move, select_edge
+from engine.search.kernel.state cimport (
+    AT_CANCELLED, AT_LEAF, AT_PROOF, AT_STALE_EDGE, BAD_EVALUATION, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF,
+    NOTHING_LEFT, SOLVED, STOPPED, WAITING, Simulation, TreeState, Worker, add_lock_times, begin_flight, end_flight,
+    helper_may_start, lock_tree, unlock_tree,
+)
 from engine.threats._solver cimport Solver
-from engine.threats.kernel.state cimport Threat
 
 cdef extern from *:
     """
@@ -44,55 +47,9 @@ cdef extern from *:
     """
     const bint DEBUG "TENGEN_DEBUG"     # check the statistics along the path after each simulation
 
-# Status of a simulation. Python sees those from 0 on.
-cdef enum:
-    IDLE = 0                # none was done
-    LEAF = 1                # a leaf waits for its evaluation
-    SOLVED = 2              # done, without an evaluation
-    NOTHING_LEFT = 3        # the root, or the root move asked for, is proven
-    FULL = 4                # no memory
-    EVALUATED = 5           # done, with an evaluation
-    BAD_MOVE = -2           # the root has no such move
-    BAD_EVALUATION = -3     # the evaluation is not finite, or no probabilities
-    INCONSISTENT = -4       # debug builds: node statistics do not add up
-
-# Where `descend` ended, unless with a status.
-cdef enum:
-    AT_LEAF = 10            # a position without a node, or a node without moves
-    AT_STALE_EDGE = 11      # the last edge of the path is out of date with its child
-    AT_PROOF = 12           # a node that the solver has just proven
-
-cdef struct Simulation:     # the current simulation
-    bint pending            # a leaf waits for its evaluation
-    Path path
-    Ref leaf                # node at the end; 0: a new one is needed
-    int n_forced            # forced moves after the path
-    uint16_t forced_moves[486]
-    uint64_t forced_keys[487]  # hashes of the new positions: at the end of the path, after each forced move
-    Ref transposition       # existing node after the forced moves; 0: none
-    int solver_rounds       # calls of the solver at the leaf
-    Threat threat           # of the opponent at the leaf, if planes or `leaf_defences` need it
-    LeafStatus status       # of the leaf, by rules and solver
-    MoveList moves          # of an open leaf
-
-cdef struct Counters:       # since the last reset
-    int64_t simulations, evaluations, solved_leaves, solver_nodes
-    int64_t depth_sum
-    int depth_max
-
-cdef struct TreeState:
-    SearchSettings settings
-    Graph graph
-    BoardState* board       # of the root; NULL: no root yet
-    void* solver            # a `Solver`, not owned; with `leaf_vcf_nodes` 0 it only looks for threats
-    Noise noise
-    Simulation simulation
-    Counters counters
-    int oom_retries         # simulations without memory since the last success
-
 
 cdef inline int run(
-    TreeState* t, EvalCallback* callback, int max_simulations, int root_move, bint use_vct, int* done
+    TreeState* t, Worker* w, EvalCallback* callback, int max_simulations, int root_move, bint use_vct, int* done
 ) noexcept nogil:
     """Do simulations until `done` is `max_simulations` or one does not complete; return the status of the last one.
 
@@ -104,184 +61,158 @@ cdef inline int run(
     """
     cdef int status = IDLE
     use_vct = use_vct and t.settings.tree_vct_nodes > 0
+    lock_tree(t, w)
     while done[0] < max_simulations:
-        status = simulate(t, callback, root_move, use_vct)
-        if status != SOLVED and status != EVALUATED:
+        if w.threaded and t.counters.simulations >= t.max_simulations and not w.is_helper:
             break
-        done[0] += 1
+        status = simulate(t, w, callback, root_move, use_vct)
+        if status == SOLVED or status == EVALUATED:
+            done[0] += 1
+        elif status == WAITING:
+            unlock_tree(t, w)
+            tengen_pause()
+            lock_tree(t, w)
+        else:
+            break
+    unlock_tree(t, w)
     return status
 
 
-cdef inline int simulate(TreeState* t, EvalCallback* callback, int root_move, bint use_vct) noexcept nogil:
+cdef inline int simulate(
+    TreeState* t, Worker* w, EvalCallback* callback, int root_move, bint use_vct
+) noexcept nogil:
     """Do one simulation; if memory is short, free everything below the root's children and try again."""
     cdef int status
-    if t.oom_retries == 0:
-        status = try_simulate(t, callback, root_move, use_vct)
+    if w.oom_retries == 0:
+        status = try_simulate(t, w, callback, root_move, use_vct)
         if status != FULL:
             return status
-        t.oom_retries = 1
-    t.simulation.pending = False
-    if t.oom_retries > 1 or t.graph.root == 0 or not collapse_subtrees(&t.graph):
+        w.oom_retries = 1
+    w.simulation.pending = False
+    if w.oom_retries > 1 or t.graph.root == 0 or not collapse_subtrees(&t.graph, &t.flights):
         return FULL
-    status = try_simulate(t, callback, root_move, use_vct)
+    status = try_simulate(t, w, callback, root_move, use_vct)
     if status == FULL:
-        t.oom_retries += 1
+        w.oom_retries += 1
     return status
 
 
-cdef inline int try_simulate(TreeState* t, EvalCallback* callback, int root_move, bint use_vct) noexcept nogil:
+cdef inline int try_simulate(
+    TreeState* t, Worker* w, EvalCallback* callback, int root_move, bint use_vct
+) noexcept nogil:
     """Do one simulation and return its status; LEAF if the callback deferred the evaluation."""
-    cdef Simulation* sim = &t.simulation
-    cdef int where, tables
-    cdef bint restricted = t.board.forbids[0] or t.board.forbids[1]
+    cdef Simulation* sim = &w.simulation
+    cdef int where, tables, status = EVALUATED
+    cdef bint restricted = w.board.forbids[0] or w.board.forbids[1]
     cdef float logits[484]
-    cdef float wdl[3]
     sim.pending = False
-    sim.path.depth = sim.n_forced = 0
-    sim.leaf = sim.transposition = 0
+    sim.solver_nodes = 0
+    if w.is_helper and w.generation != t.generation:
+        return STOPPED
     if t.graph.root != 0 and node_at(&t.graph.memory, t.graph.root).proven != PROVEN_NONE:
         return NOTHING_LEFT
-    if not reclaim_memory(&t.graph):
+    if w.is_helper and not helper_may_start(t):
+        return WAITING
+    if not reclaim_memory(&t.graph, &t.flights):
         return FULL
     # Placements cost more with open threes, which VCT, planes and forbidden points need.
     tables = TABLES_ALL if use_vct or callback.planes != NULL or restricted else TABLES_FOURS
-    where = descend(t, root_move, use_vct, tables)
+    where = descend_apart(t, w, root_move, use_vct, tables)
     if where == AT_LEAF:
-        resolve_leaf(t, callback, tables)
+        begin_flight(t, w)
+        place_path(w, tables)
+        resolve_leaf(t, w, callback, tables)
         if sim.transposition == 0 and sim.status.kind == LEAF_OPEN:
-            sim.pending = not evaluate_leaf(t, callback, logits, wdl)
-    undo_moves(t)
+            sim.pending = not evaluate_leaf(w, callback, logits, sim.wdl)
+            if not sim.pending:
+                status = choose_from_evaluation(t, w, logits)
+        undo_moves(w)
+        if not end_flight(t, w):
+            where = AT_CANCELLED
+        elif w.threaded:
+            where = recheck_leaf(t, w)
+    else:
+        undo_moves(w)
+    if where == AT_CANCELLED and w.generation != t.generation:
+        return STOPPED      # the tree is no longer to be touched
+    t.counters.solver_nodes += sim.solver_nodes
+    if where == AT_CANCELLED:
+        t.counters.cancelled += 1
+        return WAITING
+    if w.threaded:
+        add_lock_times(t, w)
     if where == AT_STALE_EDGE:
-        return finish_simulation(t, sim.leaf, no_delta(), SOLVED)
+        return finish_simulation(t, w, sim.leaf, no_delta(), SOLVED)
     if where == AT_LEAF and sim.transposition != 0:
-        return merge_transposition(t)
+        return merge_transposition(t, w)
     if where == AT_PROOF or (where == AT_LEAF and sim.status.kind == LEAF_PROVEN):
-        return finish_proven(t)
+        return finish_proven(t, w)
     if where != AT_LEAF:
         return where
-    return LEAF if sim.pending else expand(t, logits, wdl)
+    if sim.pending:
+        return LEAF
+    return expand(t, w) if status == EVALUATED else status
 
 
-# --- selection ---------------------------------------------------------------------------------------------
+# --- the leaf ----------------------------------------------------------------------------------------------
 
-cdef inline int descend(TreeState* t, int root_move, bint use_vct, int tables) noexcept nogil:
-    """Follow moves from the root to a leaf, on the board too. Return AT_*, or a status on failure."""
-    cdef Graph* graph = &t.graph
-    cdef NodeMemory* memory = &graph.memory
-    cdef Simulation* sim = &t.simulation
-    cdef BoardState* b = t.board
-    cdef Node* node
-    cdef Ref ref = graph.root
-    cdef int i
-    while ref != 0:
-        node = node_at(memory, ref)
-        if node.moves == 0:
-            sim.leaf = ref
-            return AT_LEAF
-        if sim.path.depth == 0 and root_move >= 0:
-            i = find_move(memory, node, root_move)
-            if i < 0:
-                return BAD_MOVE
-            if i < node.n_visited and edges_of(memory, node)[i].proven != PROVEN_NONE:
-                return NOTHING_LEFT
-            if i == node.n_visited and not grow_edges(graph, node):
-                return FULL
-        else:
-            # The root has its own solver (`engine.search.root_solver`).
-            if use_vct and sim.path.depth > 0 and node.solver_rounds < ROUNDS_DONE and node.n_legal > 1:
-                if node.visits >= round_visits(&t.settings, node.solver_rounds):
-                    sim.status = solve_node(
-                        <Solver>t.solver, &t.settings, graph, &sim.path, node, b, &t.counters.solver_nodes
-                    )
-                    if sim.status.kind == LEAF_PROVEN:
-                        sim.leaf = ref
-                        return AT_PROOF
-            if node.n_visited == node.n_moves:
-                store_all_moves(t, node)
-            i = select_edge(graph, &t.settings, ref)
-            if i < 0:
-                return FULL
-        sim.path.nodes[sim.path.depth] = ref
-        sim.path.edges[sim.path.depth] = <uint16_t>i
-        sim.path.depth += 1
-        ref = edges_of(memory, node)[i].child if i < node.n_visited else 0
-        board_place(b, moves_of(memory, node)[i], b.to_move, tables)
-        if ref == 0 and t.settings.transpositions:
-            ref = find_node(graph, b.hash)
-            if ref != 0:
-                new_edge(memory, node, ref)
-        if ref != 0 and edge_is_stale(&edges_of(memory, node)[i], node_at(memory, ref)):
-            sim.leaf = ref
-            return AT_STALE_EDGE
-    return AT_LEAF
-
-
-cdef inline bint edge_is_stale(const Edge* edge, const Node* child) noexcept nogil:
-    """Return whether an edge is out of date with its child, which then needs only a backup."""
-    return child.proven != PROVEN_NONE or (child.shared and edge.visits < child.visits)
-
-
-cdef inline void store_all_moves(TreeState* t, Node* node) noexcept nogil:
-    """Store the remaining legal moves of the node whose position is on the board."""
-    if node.n_moves < node.n_legal:
-        if status_by_rules(t.board, &t.simulation.moves).kind == LEAF_OPEN and t.simulation.moves.n == node.n_legal:
-            store_other_moves(&t.graph, node, &t.simulation.moves)
-
-
-cdef inline void resolve_leaf(TreeState* t, EvalCallback* callback, int tables) noexcept nogil:
+cdef inline void resolve_leaf(TreeState* t, Worker* w, EvalCallback* callback, int tables) noexcept nogil:
     """Find the status of the leaf, following forced moves.
 
     A position with a single move (the block of a five) is never evaluated: it is followed until a position is open,
     proven or already in the graph (`transposition`).
     """
-    cdef Simulation* sim = &t.simulation
-    cdef BoardState* b = t.board
+    cdef Simulation* sim = &w.simulation
+    cdef BoardState* b = w.board
     sim.solver_rounds = 0
     sim.forced_keys[0] = b.hash
-    sim.status = leaf_status(t, callback)
+    sim.status = leaf_status(t, w, callback)
     while sim.status.kind == LEAF_FORCED:
         sim.forced_moves[sim.n_forced] = <uint16_t>sim.status.move
         sim.n_forced += 1
         board_place(b, sim.status.move, b.to_move, tables)
+        sim.placed += 1
         sim.forced_keys[sim.n_forced] = b.hash
         if t.settings.transpositions:
+            lock_tree(t, w)
             sim.transposition = find_node(&t.graph, b.hash)
+            unlock_tree(t, w)
             if sim.transposition != 0:
                 return
-        sim.status = leaf_status(t, callback)
+        sim.status = leaf_status(t, w, callback)
 
 
-cdef inline LeafStatus leaf_status(TreeState* t, EvalCallback* callback) noexcept nogil:
+cdef inline LeafStatus leaf_status(TreeState* t, Worker* w, EvalCallback* callback) noexcept nogil:
     """Return the status of the position on the board by rules and VCF; list the moves of an open one."""
-    cdef Simulation* sim = &t.simulation
-    cdef LeafStatus status = status_by_rules(t.board, &sim.moves)
+    cdef Simulation* sim = &w.simulation
+    cdef LeafStatus status = status_by_rules(w.board, &sim.moves)
     sim.solver_rounds = 0
     if status.kind == LEAF_OPEN and t.settings.leaf_vcf_nodes > 0:
         sim.solver_rounds = 1
-        status = solve_leaf(<Solver>t.solver, t.board, t.settings.leaf_vcf_nodes, &t.counters.solver_nodes)
+        status = solve_leaf(<Solver>w.solver, w.board, t.settings.leaf_vcf_nodes, &sim.solver_nodes)
     if status.kind != LEAF_OPEN:
         return status
     sim.threat.found = False
     if t.settings.leaf_defences or callback.planes != NULL:
-        t.counters.solver_nodes += (<Solver>t.solver).threat(t.board, THREAT_NODES, &sim.threat)
+        sim.solver_nodes += (<Solver>w.solver).threat(w.board, THREAT_NODES, &sim.threat)
     # A new root keeps all its moves: it has its own solver, and users see them.
-    if sim.threat.found and t.settings.leaf_defences and sim.path.depth + sim.n_forced > 0:
+    if sim.threat.found and t.settings.leaf_defences and sim.placed > 0:
         return keep_defences(&sim.threat, &sim.moves)
     return status
 
 
-cdef inline bint evaluate_leaf(TreeState* t, EvalCallback* callback, float* logits, float* wdl) noexcept nogil:
+cdef inline bint evaluate_leaf(Worker* w, EvalCallback* callback, float* logits, float* wdl) noexcept nogil:
     """Evaluate the position on the board; False if the callback defers it."""
-    cdef BoardState* b = t.board
+    cdef BoardState* b = w.board
     cdef EvalRequest request
     request.key = b.hash
     request.width = b.width
     request.height = b.height
-    request.points = t.simulation.moves.points
-    request.n_points = t.simulation.moves.n
+    request.points = w.simulation.moves.points
+    request.n_points = w.simulation.moves.n
     request.planes = callback.planes
     if callback.planes != NULL:
-        encode_planes(b, &t.simulation.threat, callback.planes)
+        encode_planes(b, &w.simulation.threat, callback.planes)
     return callback.evaluate(callback.context, &request, logits, wdl)
 
 
@@ -300,24 +231,76 @@ cdef inline EvalCallback deferred_callback(float* planes, uint64_t* key) noexcep
     return callback
 
 
-cdef inline void undo_moves(TreeState* t) noexcept nogil:
-    """Return the board to the root."""
-    for _ in range(t.simulation.path.depth + t.simulation.n_forced):
-        board_undo(t.board)
+cdef inline int choose_from_evaluation(TreeState* t, Worker* w, const float* logits) noexcept nogil:
+    """Check the evaluation of the leaf and choose the moves that it stores; EVALUATED or BAD_EVALUATION.
+
+    Args:
+        logits: by point; those of the legal moves are read. `wdl` is set: win, draw and loss for the side to move.
+    """
+    cdef Simulation* sim = &w.simulation
+    cdef float priors[484]
+    cdef double value = <double>sim.wdl[0] - <double>sim.wdl[2]
+    cdef int cap = t.settings.edge_cap
+    if not (-1.001 <= value <= 1.001 and -0.001 <= sim.wdl[1] <= 1.001):
+        return BAD_EVALUATION
+    if not softmax(logits, &sim.moves, t.settings.inverse_temperature, priors):
+        return BAD_EVALUATION
+    # All moves of the root are stored, and all defences, which are few.
+    if w.flight.path.depth + sim.n_forced == 0 or (sim.threat.found and t.settings.leaf_defences):
+        cap = sim.moves.n
+    choose_moves(&sim.moves, priors, cap, &sim.choice)
+    return EVALUATED
+
+
+cdef inline int recheck_leaf(TreeState* t, Worker* w) noexcept nogil:
+    """Take in what other threads did at the leaf while the simulation was in flight.
+
+    Returns AT_STALE_EDGE if the leaf is expanded or proven by now, which then needs only a backup; else AT_LEAF, with
+    the forced moves cut where a position has a node by now (`transposition`).
+    """
+    cdef Graph* graph = &t.graph
+    cdef NodeMemory* memory = &graph.memory
+    cdef Simulation* sim = &w.simulation
+    cdef const Path* path = &w.flight.path
+    cdef bint evaluated = sim.transposition == 0 and sim.status.kind == LEAF_OPEN
+    cdef bint known = False
+    cdef Node* node
+    cdef int j
+    if sim.leaf != 0:
+        node = node_at(memory, sim.leaf)
+        known = node.moves != 0 or node.proven != PROVEN_NONE
+    elif path.depth > 0:
+        node = node_at(memory, path.nodes[path.depth - 1])
+        sim.leaf = edges_of(memory, node)[path.edges[path.depth - 1]].child
+        known = sim.leaf != 0
+    if known:
+        t.counters.duplicates += evaluated
+        visit_again(memory, sim.leaf)
+        return AT_STALE_EDGE
+    sim.transposition = 0
+    if t.settings.transpositions:
+        for j in range(1 if sim.leaf != 0 else 0, sim.n_forced + 1):
+            sim.transposition = find_node(graph, sim.forced_keys[j])
+            if sim.transposition != 0:
+                t.counters.duplicates += evaluated
+                sim.n_forced = j
+                break
+    return AT_LEAF
 
 
 # --- expansion and backup ----------------------------------------------------------------------------------
 
-cdef inline bint link_nodes(TreeState* t) noexcept nogil:
+cdef inline bint link_nodes(TreeState* t, Worker* w) noexcept nogil:
     """Create the leaf and the nodes of the forced moves, and link them; False without memory, with nothing changed.
 
     The last node may exist already (`transposition`). Afterwards the path includes the forced moves and ends at `leaf`.
     """
     cdef Graph* graph = &t.graph
     cdef NodeMemory* memory = &graph.memory
-    cdef Simulation* sim = &t.simulation
+    cdef Simulation* sim = &w.simulation
+    cdef Path* path = &w.flight.path
     cdef Node* node
-    cdef Ref* nodes = sim.path.nodes + sim.path.depth
+    cdef Ref* nodes = path.nodes + path.depth
     cdef int j, i
     cdef bint ok = True
     for j in range(sim.n_forced + 1):
@@ -347,72 +330,62 @@ cdef inline bint link_nodes(TreeState* t) noexcept nogil:
         priors_of(memory, node)[0] = 1
         moves_of(memory, node)[0] = sim.forced_moves[j]
         new_edge(memory, node, nodes[j + 1])
-        sim.path.edges[sim.path.depth + j] = 0
-    if sim.path.depth == 0:
+        path.edges[path.depth + j] = 0
+    if path.depth == 0:
         graph.root = nodes[0]
     elif sim.leaf == 0:
-        new_edge(memory, node_at(memory, sim.path.nodes[sim.path.depth - 1]), nodes[0])
+        node = node_at(memory, path.nodes[path.depth - 1])
+        if path.edges[path.depth - 1] < node.n_visited:
+            set_child(memory, &edges_of(memory, node)[path.edges[path.depth - 1]], nodes[0])
+        else:
+            new_edge(memory, node, nodes[0])
     if t.settings.transpositions:
         for j in range(sim.n_forced + 1):
             if nodes[j] != sim.leaf and nodes[j] != sim.transposition:
                 add_to_index(graph, nodes[j], sim.forced_keys[j])
-    sim.path.depth += sim.n_forced
-    sim.leaf = sim.path.nodes[sim.path.depth]
+    path.depth += sim.n_forced
+    sim.leaf = path.nodes[path.depth]
     return True
 
 
-cdef inline int merge_transposition(TreeState* t) noexcept nogil:
+cdef inline int merge_transposition(TreeState* t, Worker* w) noexcept nogil:
     """Back up the existing node after the forced moves."""
-    cdef Ref transposition = t.simulation.transposition
+    cdef Ref transposition = w.simulation.transposition
     cdef bint attached
     node_at(&t.graph.memory, transposition).references += 1     # allocating may free nodes that only dead ones refer to
-    attached = link_nodes(t)
+    attached = link_nodes(t, w)
     release(&t.graph, transposition)
-    return finish_simulation(t, transposition, no_delta(), SOLVED) if attached else FULL
+    return finish_simulation(t, w, transposition, no_delta(), SOLVED) if attached else FULL
 
 
-cdef inline int finish_proven(TreeState* t) noexcept nogil:
+cdef inline int finish_proven(TreeState* t, Worker* w) noexcept nogil:
     """Back up a proof found at the leaf."""
     cdef Node* node
-    if not link_nodes(t):
+    if not link_nodes(t, w):
         return FULL
-    node = node_at(&t.graph.memory, t.simulation.leaf)
-    node.proven = <uint8_t>t.simulation.status.proven
-    node.distance = <uint16_t>t.simulation.status.distance
-    node.proof_move = <uint16_t>t.simulation.status.move
+    node = node_at(&t.graph.memory, w.simulation.leaf)
+    node.proven = <uint8_t>w.simulation.status.proven
+    node.distance = <uint16_t>w.simulation.status.distance
+    node.proof_move = <uint16_t>w.simulation.status.move
     node.visits += 1
     t.counters.solved_leaves += 1
-    return finish_simulation(t, t.simulation.leaf, no_delta(), SOLVED)
+    return finish_simulation(t, w, w.simulation.leaf, no_delta(), SOLVED)
 
 
-cdef inline int expand(TreeState* t, const float* logits, const float* wdl) noexcept nogil:
-    """Expand the leaf with its evaluation and back it up; FULL, with nothing changed, without memory.
-
-    Args:
-        logits: by point; those of the legal moves are read.
-        wdl: probabilities of win, draw and loss for the side to move.
-    """
-    cdef Simulation* sim = &t.simulation
+cdef inline int expand(TreeState* t, Worker* w) noexcept nogil:
+    """Expand the leaf with the moves chosen and back it up; FULL, with nothing changed, without memory."""
+    cdef Simulation* sim = &w.simulation
     cdef Node* node
     cdef Node filled
     cdef StatsDelta delta
-    cdef float priors[484]
-    cdef bint at_root = sim.path.depth + sim.n_forced == 0
-    cdef int cap = t.settings.edge_cap
-    sim.pending = False
+    cdef bint at_root = w.flight.path.depth + sim.n_forced == 0
     delta.weight = 1
-    delta.value = <double>wdl[0] - <double>wdl[2]
-    delta.draw = wdl[1]
-    if not (-1.001 <= delta.value <= 1.001 and -0.001 <= delta.draw <= 1.001):
-        return BAD_EVALUATION
-    if not softmax(logits, &sim.moves, t.settings.inverse_temperature, priors):
-        return BAD_EVALUATION
+    delta.value = <double>sim.wdl[0] - <double>sim.wdl[2]
+    delta.draw = sim.wdl[1]
     memset(&filled, 0, sizeof(Node))
-    if at_root or (sim.threat.found and t.settings.leaf_defences):    # defences are few, all are stored
-        cap = sim.moves.n
-    if not store_moves(&t.graph, &filled, &sim.moves, priors, cap):
+    if not store_moves(&t.graph, &filled, &sim.choice):
         return FULL
-    if not link_nodes(t):
+    if not link_nodes(t, w):
         free_block(&t.graph.memory, filled.moves, moves_units(filled.n_moves))
         return FULL
     node = node_at(&t.graph.memory, sim.leaf)
@@ -420,32 +393,38 @@ cdef inline int expand(TreeState* t, const float* logits, const float* wdl) noex
     node.n_moves = filled.n_moves
     node.n_legal = filled.n_legal
     node.tail_prior = filled.tail_prior
-    node.raw_win = wdl[0]
-    node.raw_draw = wdl[1]
+    node.raw_win = sim.wdl[0]
+    node.raw_draw = sim.wdl[1]
     node.solver_rounds = <uint8_t>sim.solver_rounds
     node.visits += 1
     add_delta(node, &delta)
     t.counters.evaluations += 1
     if at_root and t.noise.epsilon > 0:
         mix_noise(&t.graph.memory, node, &t.noise)
-    return finish_simulation(t, sim.leaf, delta, EVALUATED)
+    return finish_simulation(t, w, sim.leaf, delta, EVALUATED)
 
 
 cdef inline int expand_deferred(TreeState* t, const float* logits, const float* wdl) noexcept nogil:
-    """Expand the pending leaf with its deferred evaluation; see `expand`."""
-    cdef int status = expand(t, logits, wdl)
+    """Expand the pending leaf of the main worker with its evaluation; see `choose_from_evaluation`, `expand`."""
+    cdef Worker* w = &t.main
+    cdef int status
+    w.simulation.pending = False
+    memcpy(w.simulation.wdl, wdl, 3 * sizeof(float))
+    status = choose_from_evaluation(t, w, logits)
+    if status == EVALUATED:
+        status = expand(t, w)
     if status == FULL:
-        t.oom_retries += 1
+        w.oom_retries += 1
     return status
 
 
-cdef inline int finish_simulation(TreeState* t, Ref leaf, StatsDelta delta, int status) noexcept nogil:
+cdef inline int finish_simulation(TreeState* t, Worker* w, Ref leaf, StatsDelta delta, int status) noexcept nogil:
     """Back up the simulation and count it; return `status`."""
     cdef NodeMemory* memory = &t.graph.memory
-    cdef const Path* path = &t.simulation.path
+    cdef const Path* path = &w.flight.path
     cdef int i
     backup(memory, path, node_at(memory, leaf), delta, t.settings.minimax_weight > 0)
-    t.oom_retries = 0
+    w.oom_retries = 0
     t.counters.simulations += 1
     t.counters.depth_sum += path.depth
     if path.depth > t.counters.depth_max:

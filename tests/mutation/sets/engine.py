@@ -131,7 +131,7 @@ MUTATIONS = (
     Mutation(
         "leaf: the root keeps only its defences too",
         "engine/search/kernel/simulate.pxd",
-        "t.settings.leaf_defences and sim.path.depth + sim.n_forced > 0:",
+        "t.settings.leaf_defences and sim.placed > 0:",
         "t.settings.leaf_defences:",
         DEFENCES,
     ),
