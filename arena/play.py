@@ -51,7 +51,14 @@ class TerminalOpponent:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Play; return the exit status."""
+    """Run the game at the terminal.
+
+    Args:
+        argv: arguments; None takes those of the process.
+
+    Returns:
+        The exit status: 0 after a session, 2 without the terminal library.
+    """
     return cli.main(sys.argv[1:] if argv is None else argv, TerminalOpponent)
 
 

@@ -16,13 +16,13 @@ class Arbiter(Protocol):
 
     @property
     def winner(self) -> int:
-        """0, 1, or 2 for neither."""
+        """0 if black has won, 1 if white has, else 2."""
 
     def place(self, point: int, /) -> None:
         """Put a stone of the side to move on an empty point."""
 
     def undo(self) -> None:
-        """Take the last stone back."""
+        """Remove the last stone; its colour is to move. There must be one."""
 
     def is_forbidden(self, point: int, colour: int, /) -> bool:
         """Return whether a colour may not play on an empty point."""
@@ -39,7 +39,7 @@ class KernelArbiter:
 
     @property
     def winner(self) -> int:
-        """0, 1, or 2 for neither."""
+        """0 if black has won, 1 if white has, else 2."""
         return self._board.winner
 
     def place(self, point: int) -> None:
@@ -47,7 +47,7 @@ class KernelArbiter:
         self._board.place(point)
 
     def undo(self) -> None:
-        """Take the last stone back."""
+        """Remove the last stone; its colour is to move. There must be one."""
         self._board.undo()
 
     def is_forbidden(self, point: int, colour: int) -> bool:
@@ -85,7 +85,7 @@ class Position:
 
     @property
     def winner(self) -> int:
-        """Colour that has won, 2 for neither."""
+        """0 if black has won, 1 if white has, else 2."""
         return self._arbiter.winner
 
     @property
@@ -120,7 +120,7 @@ class Position:
         self.points.append(point)
 
     def undo(self) -> None:
-        """Take the last stone back."""
+        """Remove the last stone; its colour is to move. There must be one."""
         self._arbiter.undo()
         self._cells[self.points.pop()] = EMPTY
 

@@ -111,7 +111,13 @@ class PlayedGame:
         return int(player != self.black)
 
     def report(self, kind: str, player: int, detail: str) -> None:
-        """Note an incident at this point of the game."""
+        """Add an incident at the current ply.
+
+        Args:
+            kind: as in `Incident`.
+            player: 0 or 1, who caused it.
+            detail: a text for people.
+        """
         self.incidents.append(Incident(kind, player, self.setup.number, len(self.points), detail))
 
     def to_record(self, names: tuple[str, str]) -> GameRecord:

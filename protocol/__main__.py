@@ -60,10 +60,13 @@ class Options:
 
 
 def parse_arguments(arguments: Sequence[str]) -> Options:
-    """Read the command line.
+    """Return the options of the command line.
+
+    Args:
+        arguments: without the name of the program.
 
     Raises:
-        StartError: it makes no sense.
+        StartError: an argument is unknown or invalid; the message names it.
         SystemExit: --help or --version was printed.
     """
     if not arguments:

@@ -139,7 +139,11 @@ class Conversation:
             self.send(line)
 
     def watch(self) -> float:
-        """Answer for a search that is overdue. Return when to look again, on the clock of arrivals."""
+        """Answer for a search that is overdue.
+
+        Returns:
+            When to call again, seconds on the clock of arrivals; NEVER_S if no answer is due.
+        """
         query = self._query
         if query is None:
             return NEVER_S
@@ -156,14 +160,14 @@ class Conversation:
         return NEVER_S if self._query is None else self._worker.answer_by_s(self._query)
 
     def answer_at_once(self) -> None:
-        """Input has ended while answers are still due to it: give them almost without thinking."""
+        """Answer the remaining queries almost without a search: input has ended."""
         self._at_once = True
         self._hurry_s = self._worker.now_s() + SCRIPT_TURN_S
 
     # --- what commands call: the game -----------------------------------------------------------------------
 
     def refuse(self, reason: str) -> None:
-        """Answer that a command cannot be carried out."""
+        """Answer that a command cannot be executed; `reason` is one line."""
         self.send(error(reason))
 
     def started(self, word: str) -> Position | None:

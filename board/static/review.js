@@ -1,4 +1,4 @@
-// The look back at a game: asks for a judgement of every move, lists the worst mistakes of both sides.
+// The review of a game: requests an evaluation of every move, lists the worst mistakes of both sides.
 
 import { $, h } from "./dom.js";
 import { colourName, t } from "./i18n.js";

@@ -88,7 +88,11 @@ def positions() -> Iterator[Board]:
 
 
 def signature_of(board: Board, simulations: int) -> tuple[int, int]:
-    """Search one position; return the digest of its tree and the simulations done."""
+    """Search one position from an empty tree, without VCT, by the hashed evaluator.
+
+    Returns:
+        A 64-bit digest of the tree, and the simulations done: fewer than asked for if the root is proven.
+    """
     from engine.search._tree import Tree
     from engine.search.params import SearchParams
     from engine.threats._solver import Solver

@@ -61,9 +61,12 @@ def review(
 
     Args:
         engine: at full strength; its position is replaced.
-        limits: of each position.
-        on_move: receives each move as soon as it is evaluated.
-        stop: ends the review; the moves until then are returned.
+        limits: of the search of each position.
+        on_move: receives each move as soon as it is evaluated, in the calling thread.
+        stop: when set, ends the review; the moves until then are returned.
+
+    Returns:
+        The moves in playing order, with expected scores, 0 to 1, of the player who moved.
     """
     stop = stop or threading.Event()
     engine.new_game(game.width, game.height, Rule(game.rule))

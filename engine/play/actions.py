@@ -92,17 +92,21 @@ def analyse(session: Session, command: Command) -> None:
 
 
 def review_game(session: Session, command: Command) -> None:
-    """Review the game so far and show the moves that lost the most."""
+    """Review the game so far and show the moves that lost the most expected score.
+
+    Raises:
+        PositionError: there is no move yet; the message is one line.
+    """
     game = session.game
     if len(game.points) <= game.opening_stones:
-        raise PositionError("no moves to look back at yet")
-    judged: list[ReviewedMove] = []
-    session.judged = judged
+        raise PositionError("no moves to review yet")
+    reviewed: list[ReviewedMove] = []
+    session.reviewed = reviewed
     time_s = max(SHORTEST_S, REVIEW_SHARE * session.players.time_s)
     try:
-        thought = session.thinker.review(game, time_s, judged.append)
+        thought = session.thinker.review(game, time_s, reviewed.append)
     finally:
-        session.judged = None
+        session.reviewed = None
     session.screen.clear_progress()
     size = (game.board.width, game.board.height if game.from_bottom else None)
     entries = [line_of(move, *size) for move in thought.value]

@@ -31,7 +31,7 @@ class Engines:
         self.engine(STRONGEST).warm_up()
 
     def engine(self, level: int) -> Engine:
-        """Return the engine of a level."""
+        """Return the engine of a level, 1 to 10; the next call for the level returns the same one."""
         if level not in self._engines:
             config = self._config.replace(level=None if level == STRONGEST else level)
             self._engines[level] = Engine(config, evaluator=self._evaluator, log=self._log)

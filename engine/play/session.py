@@ -59,7 +59,7 @@ class Session:
         self.hint: int | None = None
         self.page: Sequence[str] = ()
         """Lines that take the place of the board until the next command."""
-        self.judged: Sequence[ReviewedMove] | None = None
+        self.reviewed: Sequence[ReviewedMove] | None = None
         """Moves that a running review has evaluated so far."""
         self.spent_ms = 0.0
         """Time that the person took for the last line."""
@@ -145,9 +145,9 @@ class Session:
 
     def tick(self, elapsed_s: float) -> None:
         """Show the time of a running search."""
-        if self.judged is not None:
+        if self.reviewed is not None:
             total = len(self.game.points) - self.game.opening_stones
-            self.screen.progress(f"looking back: {len(self.judged)} of {total} moves; Ctrl-C ends it")
+            self.screen.progress(f"looking back: {len(self.reviewed)} of {total} moves; Ctrl-C ends it")
         else:
             self.screen.progress(f"thinking {elapsed_s:.1f} s; Ctrl-C ends it")
 

@@ -44,10 +44,14 @@ def point_of(x: int, y: int, width: int, height: int) -> int:
 
 
 def parse_move(text: str, width: int, height: int) -> int:
-    """Return the point that `h8` or `7,7` names (letters of either case).
+    """Return the point that `h8` or `7,7` names (letters of either case); rows count from the top.
+
+    Args:
+        text: the move, blanks around it are ignored.
+        width, height: of the board, cells.
 
     Raises:
-        ValueError: if the text is neither, or names a cell off the board.
+        ValueError: the text is neither, or names a cell off the board.
     """
     return _point_of_match(_match_move(text.strip().lower(), 0, whole=True), width, height)
 

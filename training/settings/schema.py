@@ -322,7 +322,11 @@ class RunConfig:
         self.mix()
 
     def mix(self) -> Mix:
-        """Return what is played."""
+        """Return the boards, in cells, and the rules of self-play, with their weights.
+
+        Raises:
+            ConfigError: a size or rule is not valid.
+        """
         rules = tuple(weighted_rule(text) for text in self.rules)
         return Mix(tuple(weighted_size(text) for text in self.sizes), rules)
 

@@ -220,7 +220,7 @@ def test_looking_back_names_the_losing_move(play):
     _, text = play("analyse all", "", game=game_of("e5d5f5a1g5a3h5a5i5", 9, 9), humans="both")
     assert "Black's win rate" in text and "9 X i5  100.0%" in text and "lost most with" in text
     _, text = play("analyse all")
-    assert "no moves to look back at" in text
+    assert "no moves to review" in text
 
 
 def test_ctrl_c_asks_once_and_then_leaves(play):
