@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 1 << 16
 """A longer line is cut there (derived: no manager has a larger buffer)."""
 MAX_UNREAD_LINES = 100_000
-"""A brain with more lines that nobody took is blocked on its pipe (derived: minutes of a verbose brain)."""
+"""A brain with more unread lines is blocked on its pipe (derived: minutes of a verbose brain)."""
 MAX_KEPT = 50_000
 """Lines and chunks that are kept; the oldest are dropped first (derived: more than one game)."""
 

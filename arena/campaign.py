@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stopped; the same command continues", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        raise  # nobody reads the output: no failure of the campaign
+        raise  # the output has no reader: no failure of the campaign
     except (PlanError, CommandError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

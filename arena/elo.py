@@ -118,7 +118,7 @@ def rate(
             gradient[j] -= slope
             weight = unit**2 * n * expected * (1 - expected)
             hessian[[i, j, i, j], [i, j, j, i]] += [weight, weight, -weight, -weight]
-        hessian[np.diag_indices_from(hessian)] += 1e-9  # players that met nobody
+        hessian[np.diag_indices_from(hessian)] += 1e-9  # players without a game
         step = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free]) if free else np.zeros(0)
         elo[free] += np.clip(step, -200, 200)
         if not len(step) or float(np.abs(step).max()) < 1e-6:

@@ -182,7 +182,7 @@ def run(args: argparse.Namespace, kinds: Kinds, lend: Lend | None = None) -> int
         print("stopped; the same command continues" if args.json else "stopped", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        raise  # nobody reads the output: no failure of the match
+        raise  # the output has no reader: no failure of the match
     except (ValueError, OSError, RuntimeError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

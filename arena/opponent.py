@@ -20,7 +20,7 @@ from engine.errors import EngineError
 from engine.rules.geometry import format_move
 
 PATIENCE_MS = 5000
-"""Overrun after which a brain is said to hang: nobody's tournament depends on it."""
+"""Overrun after which a brain counts as hung (no tournament depends on it)."""
 START_MS = 30_000
 _LOOK_S = 0.05
 """Between two looks whether the wait is to end."""

@@ -28,7 +28,7 @@ from arena.brain_process import kill_all
 T = TypeVar("T")
 
 AHEAD = 2
-"""Tasks handed out for each worker (derived: nobody waits, and a stop loses few)."""
+"""Tasks handed out for each worker (derived: no worker waits, and a stop loses few)."""
 
 
 _WORKER = threading.local()

@@ -64,7 +64,7 @@ def main(argv: Sequence[str], version: str) -> int:
         names, arguments = named(options.opponent)
         pool = EnginePool(options.engines, [*settings, *arguments], names)
         if config.net not in (EngineConfig().net, "uniform", "hashed"):
-            pool.check()  # a net that somebody names may be missing or no net; the page would say so too late
+            pool.check()  # a net of the options may be missing or invalid; the page would say so too late
         return serve(options.address, options.port, pool, browser=not options.no_browser, version=version)
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)

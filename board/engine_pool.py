@@ -34,7 +34,7 @@ class Owner(Protocol):
 
     @property
     def idle_since_s(self) -> float | None:
-        """Since when neither somebody sees the page nor its engine thinks, on the loop's clock."""
+        """Since when neither a person sees the page nor its engine thinks, on the loop's clock."""
 
     def evicted(self) -> None:
         """The engine of the page was given to another one."""

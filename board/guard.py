@@ -1,4 +1,4 @@
-"""Who may talk to the server: the pages that it served itself, with its token, and nobody else.
+"""Who may talk to the server: the pages that it served itself, with its token, and no others.
 
 The files of the page are no secret; only a socket needs the token, and only a socket reaches an engine.
 

@@ -26,7 +26,7 @@ from board.messages import MAX_MESSAGE_BYTES
 from engine.errors import EngineError
 
 DEFAULT_PORT = 8765
-"""Used where nobody names another; the browser keeps games by address, so it should stay the same."""
+"""The default; the browser keeps games by address, so it should stay the same."""
 OTHER_PORTS = 20
 """Ports after it that are tried when it is taken."""
 ASK_S = 1.0

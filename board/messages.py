@@ -171,7 +171,7 @@ class Save:
     opening: int
     nodes: tuple[Node, ...]
     ended: tuple[int, str] | None = None
-    """Winner (2: nobody) and reason, as records have them, of a game that ended off the board."""
+    """Winner (2: neither) and reason, as records have them, of a game that ended off the board."""
 
 
 EngineRequest = Think | AnswerSwap2 | Analyse | Balance | Review | Stop

@@ -128,7 +128,7 @@ class Session:
         self._newest = None
         self._current = None
         if self._engine is not None and self._silence_s() > self._longest_silence_s():
-            self._drop()  # it stopped while nobody asked
+            self._drop()  # it stopped between requests
         try:
             self._hire()
         except OSError as error:

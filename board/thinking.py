@@ -111,7 +111,7 @@ class Thinking:
             point = self._brains.move(request, stop)
         except EngineError:
             if stop.is_set():
-                return  # nobody waits for the answer
+                return  # no request waits for the answer
             raise
         if not stop.is_set():
             spent_ms = round(1000 * (time.monotonic() - began_s))

@@ -150,7 +150,7 @@ def position_from(names: Notation, lines: Iterable[Stone], fault: str | None = N
     Colours are relative. With as many stones as the opponent, or one less, it is clear who is black; other
     counts occur (passes, dead stones, hand-made positions) and then the first listed stone counts as black's.
     Faulty lines are survivable while what remains is still a possible game: an owner that cannot be read
-    makes a cell that nobody uses; a cell off the board or listed twice is left out.
+    makes a cell that neither side can use; a cell off the board or listed twice is left out.
 
     Args:
         names: what the manager calls a point.

@@ -192,7 +192,7 @@ class Query:
     def answer_without_search(self) -> Points:
         """Return a legal answer that needs no engine. The board must not be full."""
         if self.kind == "swap2":
-            # Nearly balanced, since a corner helps nobody (an idea of Rapfi, https://github.com/dhbloo/rapfi).
+            # Nearly balanced, since a corner helps neither side (an idea of Rapfi, https://github.com/dhbloo/rapfi).
             return SWAP if self.opening else (0, self.width + 2, 4 * self.width + 2)
         point = self.any_legal_point()
         assert point is not None, "a full board is refused before thinking"

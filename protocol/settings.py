@@ -42,20 +42,20 @@ class Settings:
     turn_ms: int | None = None
     match_ms: int | None = None
     time_left_ms: int | None = None
-    """As last told, less what was used since; None: never told. See `_limits_match` for 0 or less."""
+    """As last set, less what was used since; None: never set. See `_limits_match` for 0 or less."""
     clock_runs: bool = False
-    """Whether this game was told a positive time_left, less than UNLIMITED_MS."""
+    """Whether this game got a positive time_left, less than UNLIMITED_MS."""
     told_s: float = float("-inf")
-    """When time_left was told."""
+    """When time_left was received."""
     used_ms: float = 0.0
     """Thinking time of this game."""
     increment_ms: int = 0
     max_nodes: int | None = None
     max_depth: int | None = None
     threads: int | None = None
-    """thread_num; None: never told."""
+    """thread_num; None: never set."""
     memory_bytes: int | None = None
-    """max_memory; None: never told; 0: no limit."""
+    """max_memory; None: never set; 0: no limit."""
     hash_bytes: int | None = None
     rule_mask: int = 0
     show_detail: int = 0
@@ -116,7 +116,7 @@ class Settings:
         """Return the limits of a query.
 
         Args:
-            elapsed_s: how long it has been thought about when time_left was told; 0 before that starts.
+            elapsed_s: how long it has been thought about when time_left was received; 0 before that starts.
             dialect: of the manager.
             share: how much of the time of a turn it may take, (0, 1].
             max_nodes: at most this many simulations, whatever INFO says.

@@ -26,7 +26,7 @@ from release.archive import unpack
 from release.build import LARGEST_BYTES, executable_name
 
 WARM_S = 0.4
-"""Start to first move with the files in memory (derived: nobody notices it on any league's clock)."""
+"""Start to first move with the files in memory (derived: small on every league's clock)."""
 MEMORY_BYTES = 300 << 20
 """Of a process told 350 MiB: managers count differently."""
 LEAGUES = (

@@ -138,7 +138,7 @@ def launchers() -> dict[str, str]:
 
 
 def default_net(root: Path = ROOT) -> Path:
-    """Return the file of the net that plays unless somebody names another."""
+    """Return the file of the default net."""
     nets = root / "engine" / "nets"
     return nets / (nets / "default.txt").read_text(encoding="utf-8").strip()
 

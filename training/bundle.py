@@ -4,7 +4,7 @@
     python -m training.bundle unpack tengen-run.zip runs/more
     python -m training.selfplay --run-dir runs/more --more-minutes 600
 
-Unpacking takes only files that a run has and checks all of them first: a bundle may come from anybody.
+Unpacking takes only files that a run has and checks all of them first: a bundle is untrusted.
 
 The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, the run's
 own teacher (`teacher.ckpt`; see `training.offline keep`) and the newest records, as many as fit: a learner

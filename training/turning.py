@@ -4,8 +4,8 @@
     python -m training.turning make --games games --player small --out suite.jsonl
     python -m training.turning measure suite.jsonl --half fit --set search.c_puct=1.4
 
-A turning point is the loser's last level move and the winner's answer. A search is begun in front of the
-move and behind the answer. It sees the turn when its score falls by 0.1, when it prefers another move
+A turning point is the loser's last balanced move and the winner's answer. A search is begun before the
+move and after the answer. It sees the turn when its score falls by 0.1, when it prefers another move
 than the loser's, or when it proves the result. `measure` prints the median number of simulations, by the
 defaults and by the changed settings, and by what factor one needs more than the other. Choose settings
 on one half, confirm them on the other, and then by games.
@@ -131,7 +131,7 @@ def _watch(
 ) -> list[Sighting]:
     started_s = time.monotonic()
     sightings = turning.watch(suite, config, args.limit, args.workers)
-    for side, place in (("before", "in front of the move"), ("behind", "behind the answer")):
+    for side, place in (("before", "in front of the move"), ("behind", "after the answer")):
         seen = [s for s in sightings if s.side == side]
         if not seen:
             continue

@@ -44,13 +44,13 @@ class Manager:
         merge_stderr: whether what the brain says on stderr is read as output.
         splitter: how it finds lines in what it reads.
         strict: whether a line that is neither the answer nor a remark loses the game at once.
-        keys: INFO keys after START, in its order; a limit that nobody set is left out.
+        keys: INFO keys after START, in its order; a limit that is not set is left out.
         game_type: what it says of the opponent (protocol: 0 person, 1 brain).
         turn_for_one: whether one stone on the board is told as TURN, not as BOARD.
         start_ms: how long it waits for an answer before the first move.
         tolerance_ms: overrun that does not yet lose, unless a match says otherwise.
         last_ms: what the last move took.
-        on_remark: gets every MESSAGE and DEBUG line that is read; None: nobody.
+        on_remark: gets every MESSAGE and DEBUG line that is read; None: no remarks.
     """
 
     name: ClassVar[str] = ""

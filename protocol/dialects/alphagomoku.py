@@ -31,7 +31,7 @@ VERSION = "1,0"
 
 @dataclass(frozen=True, slots=True)
 class BalancePosition(Question):
-    """`BALANCE n` and a position to `DONE`: find `count` stones after which nobody is ahead."""
+    """`BALANCE n` and a position to `DONE`: find `count` stones that balance the game."""
 
     count: int
     stones: tuple[Stone, ...] = ()

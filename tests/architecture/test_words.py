@@ -22,6 +22,7 @@ WORN = {
     r"beside": "next to; besides",
     r"whoever|everybody": "what, all",
     r"goes on|gone on|went on": "continues",
+    r"somebody|anybody|strangers?": "another program; untrusted",
     r"(?:stands?|lies?) (?:in|at|on|for|beside|behind|beyond|once)": "is, are; means",
     r"speaks? of": "is about",
     r"by eye": "by hand",

@@ -21,7 +21,7 @@ _OFF = -1e9  # logit of a point that may not be played
 class Targets:
     """Tensors of `training.data.dataset.Batch`, on the device of the net.
 
-    `z` and `root_wdl` are rows of 0 for positions that nobody played; these have no value of their own.
+    `z` and `root_wdl` are rows of 0 for positions that were not played; these have no value of their own.
     """
 
     policy: Tensor
@@ -123,7 +123,7 @@ def compute(
     value_target = (1 - config.root_mix) * targets.z + config.root_mix * sharpened(
         targets.root_wdl, config.root_power
     )
-    known = value_target.sum(1)  # 1, or 0 for a position that nobody played
+    known = value_target.sum(1)  # 1, or 0 for a position that was not played
     value = -_mean((value_target * log_wdl).sum(1), known)
     loss = policy + config.value * value + config.reply * reply + config.soft * soft
     parts = {"policy": policy, "value": value, "reply": reply, "soft": soft}

@@ -76,7 +76,7 @@ def turn_of(engine: Engine, name: str, game: GameRecord, limits: SearchLimits) -
     Args:
         engine: at full strength; its position is replaced.
         name: of the game.
-        game: won by somebody.
+        game: with a winner.
         limits: of each search.
     """
     loser = 1 - game.winner

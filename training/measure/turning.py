@@ -52,9 +52,9 @@ class TurningPoint:
     Attributes:
         source: name of the game.
         rule, width, height: as of `engine.rules`.
-        moves: from the empty board to the loser's last level move, that move included.
+        moves: from the empty board to the loser's last balanced move, that move included.
         answer: the winner's reply.
-        before, behind: utility for the loser, who is to move in front of its move and behind the answer, by a
+        before, behind: utility for the loser, who is to move in front of its move and after the answer, by a
             search of `REFERENCE_SIMULATIONS`; None where that search has seen the turn already.
         half: settings are chosen on `fit`, and confirmed on `confirm`.
     """
@@ -70,7 +70,7 @@ class TurningPoint:
     half: Half
 
     def position(self, side: Side) -> Board:
-        """Return the position in front of the loser's move, or behind the answer; the loser is to move."""
+        """Return the position before the loser's move, or after the answer; the loser is to move."""
         moves = self.moves[:-1] if side == "before" else (*self.moves, self.answer)
         stones = [(p, i & 1) for i, p in enumerate(moves)]
         return Board.from_stones(self.width, self.height, self.rule, stones)
@@ -82,7 +82,7 @@ class Sighting:
 
     Attributes:
         index: of the turning point in the suite.
-        side: in front of the loser's move, or behind the answer.
+        side: before the loser's move, or after the answer.
         simulations: until it saw the turn; the limit where it did not.
         seen: whether it did.
     """

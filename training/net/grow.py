@@ -7,7 +7,7 @@ New residual blocks begin as the identity: the gain of their last normalisation 
 (https://arxiv.org/abs/1511.05641) in the form that residual nets allow. New channels, of the same paper too,
 begin as copies of old ones, statistics of the normalisation included; what reads both of a pair splits its
 old weight between them at random, so that they drift apart as soon as they learn. New hidden units, of what
-fills a line net's table and of the value, begin as those of a new net that nobody reads yet.
+fills a line net's table and of the value, begin as those of a new net whose outputs are not used yet.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ class _Trunk(torch.autograd.Function):
         logits = np.empty((batch, 3, height * width), np.float32)
         found = np.empty((2, batch, net.config.value_channels), np.float32)
         _fused.heads(x, _single(w.T), bias, v, hidden, logits, found)
-        if not any(ctx.needs_input_grad):  # nobody goes back
+        if not any(ctx.needs_input_grad):  # no backward pass
             spare.give(summed, x, hidden, *(a for s in steps for a in (s.x, s.u, s.v)))
             return torch.from_numpy(logits), torch.from_numpy(_features(found, height * width))
         ctx.net, ctx.steps, ctx.stem_norm = net, steps, stem_norm

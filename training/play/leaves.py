@@ -1,7 +1,7 @@
 """Leaves of searches: the positions that a search evaluates.
 
 They lie deeper than the positions of games and are less level, and what a net is worth in a search is what it
-says of them. Nobody searched them, so they have no target of their own: a teacher says what they are worth.
+says of them. They were not searched, so they have no target of their own: a teacher says what they are worth.
 """
 
 from __future__ import annotations

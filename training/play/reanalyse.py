@@ -103,7 +103,7 @@ class Reanalyser:
         """Return what a search from an empty tree finds.
 
         Args:
-            board: with a legal move, nobody has won.
+            board: with a legal move, neither side has won.
             rng: of the Gumbel noise.
         """
         tree = self._tree

@@ -1,7 +1,7 @@
 """A run in one file, and a run directory from such a file. `training.bundle` is the command.
 
 The file holds settings, counters, standings, log, the newest good checkpoint, the promoted net, a teacher if
-one is in the run as `teacher.ckpt`, and the newest records, as many as fit. A bundle from a stranger is
+one is in the run as `teacher.ckpt`, and the newest records, as many as fit. An untrusted bundle is
 data: only names that a run has are taken, each up to its size, everything is read and checked before the
 first file is written, and nothing in it is run.
 """

@@ -23,7 +23,7 @@ class Orders:
     def due(self, state: State, elapsed_s: float) -> Iterator[int]:
         """Yield the cycles that are to be ordered now, and count them as ordered.
 
-        A whole cycle is played with one net, so that the games do not depend on how fast anybody is.
+        A whole cycle is played with one net, so that the games do not depend on the speed of any player.
 
         Args:
             state: of the run, in the cycle that is to be played now.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 NOT_TUNED = "not tuned"
-"""Source of a default that nobody measured against others."""
+"""Source of a default that was not measured against others."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
