@@ -37,8 +37,8 @@ MUTATIONS = (
     _fault("backup: an edge is not visited", "        edge.visits += 1\n", "        pass\n"),
     _fault(
         "backup: a proof ends where it is learnt",
-        "            if not proof:\n                add_delta(node, &delta)",
-        "            if proof:\n                add_delta(node, &delta)",
+        "elif not apply_child_proof(memory, node, edge, child, &delta):",
+        "elif apply_child_proof(memory, node, edge, child, &delta):",
     ),
     _fault("proofs: a draw does not count as one", "delta.draw += edge.weight", "delta.draw += 0"),
     _fault("proofs: a shared draw weighs nothing", "edge.weight = 1 - delta.weight", "edge.weight = 1"),

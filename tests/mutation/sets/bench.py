@@ -14,10 +14,9 @@ def _fault(name: str, old: str, new: str, file: str = KERNEL) -> Mutation:
 MUTATIONS = (
     _fault(
         "threes: own wins by fours and threes are not believed",
-        "if result.verdict == SOLVER_WIN:\n"
-        "        return proven_status(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
+        "if result.verdict == SOLVER_WIN:\n        sim.status = proven_status(PROVEN_WIN",
         "if result.verdict == SOLVER_WIN and result.distance < 6:\n"
-        "        return proven_status(PROVEN_WIN, result.distance, result.move)\n    if result.verdict",
+        "        sim.status = proven_status(PROVEN_WIN",
     ),
     _fault(
         "threes: asked one visit later",
@@ -41,8 +40,8 @@ MUTATIONS = (
     ),
     _fault(
         "defences: one of those that the solver names is forgotten",
-        "not restrict_moves(graph, path, node, points, n, result.distance + 1, ",
-        "not restrict_moves(graph, path, node, points, n - (n > 1), result.distance + 1, ",
+        "&t.graph, &w.flight.path, node, points, n, result.distance + 1, ",
+        "&t.graph, &w.flight.path, node, points, n - (n > 1), result.distance + 1, ",
     ),
     _fault(
         "narrow: the prior of dropped moves is not shared",
@@ -81,13 +80,13 @@ MUTATIONS = (
     ),
     _fault(
         "FPU: the visited share of the prior does not matter",
-        "fpu -= reduction * sqrt(explored / remain)",
-        "fpu -= reduction",
+        "node_value(node) - reduction * sqrt(explored / remain)",
+        "node_value(node) - reduction",
     ),
     _fault(
         "FPU: the root is treated as any node",
-        "s.fpu_reduction_root if ref == graph.root else s.fpu_reduction",
-        "s.fpu_reduction if ref == graph.root else s.fpu_reduction",
+        "s.fpu_reduction_root if at_root else s.fpu_reduction",
+        "s.fpu_reduction if at_root else s.fpu_reduction",
     ),
     _fault(
         "priors: the temperature is not used",
@@ -121,8 +120,8 @@ MUTATIONS = (
     ),
     _fault(
         "reroot: moves that the old node had not stored stay away",
-        "if has_moves(t):\n        store_all_moves(t, root_of(t))",
-        "if not has_moves(t):\n        store_all_moves(t, root_of(t))",
+        "if has_moves(t):\n        store_all_moves(t, &t.main, root_of(t)",
+        "if not has_moves(t):\n        store_all_moves(t, &t.main, root_of(t)",
     ),
     _fault(
         "prover: a win of its own is not told to the tree",

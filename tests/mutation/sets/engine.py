@@ -115,7 +115,7 @@ MUTATIONS = (
         pytest("tests/engine/test_encoding.py"),
     ),
     Mutation(
-        "planes: where the opponent would begin is marked as what stops him",
+        "planes: where the opponent would begin is marked as what stops it",
         "engine/_encoding.pyx",
         "out[PLANE_THREAT_MOVE * n + threat.move] = 1",
         "out[PLANE_THREAT_DEFENCE * n + threat.move] = 1",
