@@ -7,7 +7,7 @@ its neighbours:
     selfplay match report bundle ship balance endings levels survey         the commands
     loop        self-play, learning, export, measurement, promotion, again and again
     run/        a run's directory: state, log, live line, report, bundle, shipping its net
-    crew/       processes that play: the worker, the crew of them, their speed
+    workers/    processes that play: the pool of this machine, what all pools share, their speed
     learn/      the learner, its losses and checkpoints    measure/  arena, gate, matches, brains, ratings
     export/     torch net to ONNX files and a card         play/     games, root search, evaluators, openings
     net/        what a net is: tower, line stem, growing

@@ -8,7 +8,7 @@ Stages meet only in the run directory:
     log.jsonl        one line an event
 
 A cycle is: play so many positions, take the batches that bounded reuse allows, save, export, and, when it
-is time, measure. Players are a cycle ahead of that (`ahead_cycles`): while the run learns they play the next
+is time, measure. Workers are a cycle ahead of that (`ahead_cycles`): while the run learns they play the next
 one, with the net that there is. Their games in flight stay from cycle to cycle. Everything is written
 atomically, the checkpoint before the state, so a kill costs the games in flight and the batches of one cycle.
 """
@@ -22,8 +22,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from arena.timing_lock import pause_while_timed
-from training.crew.cores import learner_threads, worker_count
-from training.crew.players import Backend, LocalBackend, Players, PoolConfig
 from training.data.imports import count_games
 from training.data.journal import recover_journals
 from training.data.replay_buffer import ReplayBuffer
@@ -44,6 +42,9 @@ from training.run.orders import Orders
 from training.run.state import resume_state
 from training.settings.play import Mix
 from training.settings.schema import RunConfig
+from training.workers.cores import learner_threads, worker_count
+from training.workers.interface import Backend, PoolConfig, WorkerPool
+from training.workers.local import LocalBackend
 
 _PROMOTED_FROM = 0.5  # score against the best net (not tuned)
 _CHUNK = 8  # batches between two looks at the stop flag
@@ -131,7 +132,7 @@ class Run:
             DivergedError: learning has spoilt the weights; they are not saved, other settings can continue.
             ValueError: the net that self-play is to use is missing.
         """
-        crew = None
+        pool = None
         if recovered := recover_journals(self.run_dir / "records", self._say):
             self._say(f"recovered {recovered} games that a killed run had finished")
         own, _ = count_games(self.run_dir / "records")
@@ -144,15 +145,15 @@ class Run:
             if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
                 self._export(self.state.cycle)  # a run that came without its exports
             seed = self.config.seed * 1_000_003 + self.state.cycle
-            pool = PoolConfig(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
-            crew = self._backend.open(pool)
+            config = PoolConfig(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
+            pool = self._backend.open(config)
             self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
             if self.config.self_play_net == "best" and not self.state.cycle:
-                self._measure(crew)  # a run that begins with weights
+                self._measure(pool)  # a run that begins with weights
             while not self._over():
-                self._cycle(crew)
+                self._cycle(pool)
             if not self._stopped():
-                self._measure(crew)
+                self._measure(pool)
         except DivergedError as error:
             self.state.spoilt = str(error)
             raise DivergedError(
@@ -160,8 +161,8 @@ class Run:
                 "on from the last checkpoint"
             ) from error
         finally:
-            if crew is not None:
-                late = crew.close()
+            if pool is not None:
+                late = pool.close()
                 self.state.games += late.games
                 self.state.positions += late.moves
             self._save()
@@ -203,36 +204,36 @@ class Run:
     def _over(self) -> bool:
         return self._orders.over(self.state, self.elapsed_s()) or self._stopped()
 
-    def _cycle(self, crew: Players) -> None:
+    def _cycle(self, pool: WorkerPool) -> None:
         state = self.state
         state.cycle += 1
         for cycle in self._orders.due(state, self.elapsed_s()):
-            crew.plan(*self._order(cycle))
+            pool.plan(*self._order(cycle))
         self._stage = "self-play"
-        counters, seconds, cpu_s = crew.play(*self._order(state.cycle), self._show_play, self._stopped)
+        counters, seconds, cpu_s = pool.play(*self._order(state.cycle), self._show_play, self._stopped)
         self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
-        rates = counters.rates(seconds) | crew.metrics()
+        rates = counters.rates(seconds) | pool.metrics()
         self._mean_rate = rates["positions_per_s"]
         self.log.event("play", cycle=state.cycle, seconds=seconds, cpu_seconds=cpu_s, **rates)
         self.buffer.refresh(state.cycle)
         new = not self.learner.batches and not self.state.pretrained
         if new and not self.state.measured and self.buffer.seen:
-            self._measure_untrained(crew)
-        self._learn(crew)
+            self._measure_untrained(pool)
+        self._learn(pool)
         self._save()
         if self.learner.batches and not self._stopped():
             self._export(self.state.cycle)
             if self.elapsed_s() - state.measured_s >= 60 * self.config.evaluation.every_minutes:
-                self._measure(crew)
+                self._measure(pool)
         self._save_state()
 
     def _order(self, cycle: int) -> tuple[int, str, Mix, int]:
         """Return what a cycle is to play, as things stand."""
         return cycle, self._play_net(), self.config.mix(), self._orders.positions(cycle)
 
-    def _learn(self, crew: Players) -> None:
+    def _learn(self, pool: WorkerPool) -> None:
         learner = self.learner
         if self.buffer.seen < self.config.learner.window_min:
             return
@@ -248,7 +249,7 @@ class Run:
             for name, value in learner.step(n).items():
                 total[name] = total.get(name, 0.0) + n * value
             done += n
-            crew.poll()
+            pool.poll()
             self._show(f"batch {done}/{budget}")
         if done:
             self._metrics = {name: value / done for name, value in total.items()}
@@ -256,10 +257,10 @@ class Run:
             rate = done * self.config.learner.batch / max(1e-9, time.monotonic() - started_s)
             self.log.event("learn", cycle=self.state.cycle, samples_per_s=rate, **self._metrics)
 
-    def _measure_untrained(self, crew: Players) -> None:
+    def _measure_untrained(self, pool: WorkerPool) -> None:
         """Put the net that knows nothing on the scale, as the point where everything starts."""
         self._export(0)
-        self._measure(crew)
+        self._measure(pool)
         self.state.net = UNIFORM
 
     def _export(self, cycle: int) -> None:
@@ -293,7 +294,7 @@ class Run:
         )  # fmt: skip
         nets.tidy(self.run_dir, {*self.state.measured, self.standings.best})
 
-    def _measure(self, crew: Players) -> None:
+    def _measure(self, pool: WorkerPool) -> None:
         """Play the current net against its yardsticks and the best net; promote it when it is good enough."""
         if self.state.net == UNIFORM or self._stopped():
             return
@@ -307,7 +308,7 @@ class Run:
         promote = not self.standings.best
         for planned in gate.plan(self.config.evaluation, self.standings, name, files, seed):
             self._show(f"{name} against {planned.spec.b.name} on {planned.spec.width}")
-            result = crew.arena(planned.spec, self._stopped)
+            result = pool.arena(planned.spec, self._stopped)
             if self._stopped():
                 return
             line = gate.record(self.standings, planned, result)

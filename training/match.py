@@ -41,12 +41,12 @@ def _lent(args: argparse.Namespace, config: MatchConfig) -> Iterator[tuple[Execu
         return
     if not config.in_process or config.save:
         raise ValueError("--ray is for players inside of this program, and without --save")
-    from training.crew.players import require_ray
+    from training.workers.interface import require_ray
 
     require_ray()
-    from training.cluster.games import far
+    from training.cluster.executor import cluster_executor
 
-    with far(args.ray, lambda line: print(line, file=sys.stderr)) as pool:
+    with cluster_executor(args.ray, lambda line: print(line, file=sys.stderr)) as pool:
         yield pool, pool.width
 
 

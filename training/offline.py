@@ -122,9 +122,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _encode(args: argparse.Namespace) -> None:
     from engine.evaluator.make import net_path
-    from training.crew.cores import cpu_count
     from training.data.encoded import encode
     from training.play.leaves import Leaves
+    from training.workers.cores import cpu_count
 
     if args.processes < 0:
         raise ConfigError(f"--processes is at least 0, not {args.processes}")
@@ -252,8 +252,8 @@ def _origin(learner: Learner, name: str) -> Origin:
 
 def _processes(asked: int, learner: Learner) -> int:
     """Return how many processes learn: by default one a core where a net trains in one thread."""
-    from training.crew.cores import cpu_count
     from training.net import trunk
+    from training.workers.cores import cpu_count
 
     if asked < 0:
         raise ConfigError(f"--processes is at least 0, not {asked}")

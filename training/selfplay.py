@@ -28,8 +28,8 @@ from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError, describe, to_mapping, weighted_runs
 
 if TYPE_CHECKING:
-    from training.crew.players import Backend
     from training.run.plan import Plan
+    from training.workers.interface import Backend
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -134,7 +134,7 @@ def main(argv: list[str] | None = None) -> int:
             if args.show_config:
                 print(json.dumps(to_mapping(config), indent=1))
                 return 0
-            from training.crew.bench import bench
+            from training.workers.bench import bench
 
             return bench(config, args.net, args.seconds)
         return _train(args, recipe)
@@ -171,10 +171,10 @@ def reach(address: str) -> Backend:
         ConfigError: Ray is not installed.
         ClusterError: there is no cluster.
     """
-    from training.crew.players import require_ray
+    from training.workers.interface import require_ray
 
     require_ray()
-    from training.cluster.players import Cluster
+    from training.cluster.pool import Cluster
 
     return Cluster(address)
 

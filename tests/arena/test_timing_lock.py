@@ -116,7 +116,6 @@ def test_a_search_for_a_label_waits(other: subprocess.Popen[str]) -> None:
 def test_self_play_waits_and_says_that_it_is_alive(other: subprocess.Popen[str], tmp_path: Path) -> None:
     from multiprocessing import Pipe
 
-    from training.crew import worker
     from training.settings.play import Mix, PlayConfig
 
     (tmp_path / "records").mkdir()
@@ -125,7 +124,9 @@ def test_self_play_waits_and_says_that_it_is_alive(other: subprocess.Popen[str],
         "play": PlayConfig(simulations=2, fast_simulations=2), "games": 2, "seed": 1,
         "device": "cpu", "index": 0, "life": 0,
     }  # fmt: skip
-    thread = threading.Thread(target=worker.work, args=(there, tmp_path, options), daemon=True)
+    from training.workers import process
+
+    thread = threading.Thread(target=process.work, args=(there, tmp_path, options), daemon=True)
     thread.start()
     here.send(("play", 0, "uniform", Mix(((7, 7, 1.0),), ((0, 1.0),)), 60))
     said = [here.recv() for _ in range(4)]

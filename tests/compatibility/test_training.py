@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.integration.local_crew import train
+from tests.integration.local_workers import train
 from training import bundle
 from training.cluster.version import own_version
 from training.data.shards import list_shards, read_shard

@@ -30,8 +30,8 @@ def said() -> list[str]:
 
 @pytest.fixture
 def players(cluster: Any, tmp_path: Path, said: list[str]) -> Iterator[Any]:
-    """Players of one core."""
-    from training.cluster.players import Cluster
+    """Workers of one core."""
+    from training.cluster.pool import Cluster
 
     cluster.add_node(num_cpus=1)
     backend = Cluster(cluster.address)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from training.crew.players import Players, PoolConfig
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.play.game import Counters
 from training.settings.play import Mix, PlayConfig
 from training.settings.schema import RunConfig
+from training.workers.interface import PoolConfig, WorkerPool
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
@@ -41,7 +41,7 @@ def terms(run_dir: Path, said: list[str]) -> PoolConfig:
 
 
 def play(
-    players: Players, cycle: int, positions: int = 500, net: str = "tactical", mix: Mix = MIX
+    players: WorkerPool, cycle: int, positions: int = 500, net: str = "tactical", mix: Mix = MIX
 ) -> Counters:
     """Play a cycle."""
     return players.play(cycle, net, mix, positions, lambda *_: None, lambda: False)[0]

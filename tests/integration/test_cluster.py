@@ -31,10 +31,10 @@ from tests.integration.on_ray import (
     terms,
     wait_for,
 )
-from training.crew.crew import WorkerError
 from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.workers.local import WorkerError
 
 pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
@@ -54,15 +54,15 @@ def test_players_of_a_cluster_do_what_local_ones_do(players: Any, tmp_path: Path
 
 
 def test_orders_for_older_nets_are_answered_at_once() -> None:
-    from training.cluster.orders import ORDER_S, NetName, PlayOrder
-    from training.cluster.player import Player
+    from training.cluster.actor import SelfPlayActor
+    from training.cluster.scheduler import TASK_S, NetName, PlayTask
 
-    player = Player(PLAY, 8)
-    order = PlayOrder(1, 5, NetName("", "tactical"), 0, MIX, 1_000_000)
-    news = threading.Timer(1.0, player.turn, (1,))
+    player = SelfPlayActor(PLAY, 8)
+    order = PlayTask(1, 5, NetName("", "tactical"), 0, MIX, 1_000_000)
+    news = threading.Timer(1.0, player.invalidate, (1,))
     news.start()
     running = player.self_play(order, {})
-    assert running.counters.moves and running.seconds < ORDER_S / 2
+    assert running.counters.moves and running.seconds < TASK_S / 2
     assert not player.self_play(order, {}).counters.moves, "one that waited"
     assert player.self_play(dataclasses.replace(order, generation=1, positions=50), {}).counters.moves >= 50
     news.join()
@@ -72,7 +72,7 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
     players: Any, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(players, 1)
-    whole = players._inbox.take
+    whole = players._receiver.take
     harm = ["once"]
 
     def take(shard: bytes, source: str) -> int:
@@ -81,11 +81,11 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
             shard = shard[:-1] + bytes([shard[-1] ^ 1])
         return int(whole(shard, source))
 
-    monkeypatch.setattr(players._inbox, "take", take)
+    monkeypatch.setattr(players._receiver, "take", take)
     play(players, 2)
     assert sum("checksum wrong" in line and "given again" in line for line in said) == 1
     assert players.metrics()["damaged_orders"] == 1
-    os.kill(players._staff._members[0].pid, signal.SIGSTOP)
+    os.kill(players._actors._members[0].pid, signal.SIGSTOP)
     play(players, 3, 4000)
     assert sum("killed and replaced" in line for line in said) == 1
     assert players.metrics()["lost_orders"] >= 1
@@ -103,7 +103,7 @@ def test_a_hung_player_is_replaced_and_a_damaged_shard_played_again(
 def test_a_machine_of_another_version_or_without_the_kernel_is_refused(
     cluster: Any, tmp_path: Path, said: list[str], patch: str, words: str
 ) -> None:
-    from training.cluster.players import Cluster
+    from training.cluster.pool import Cluster
 
     other = tmp_path / "other"
     other.mkdir()

@@ -27,9 +27,9 @@ from tests.integration.on_ray import (
     terms,
     wait_for,
 )
-from training.crew.crew import WorkerError
 from training.data.journal import read_journal
 from training.settings.play import Mix
+from training.workers.local import WorkerError
 
 ray = pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
@@ -82,7 +82,7 @@ def test_a_silent_head_is_an_error_before_ray_ends_the_process(
     players: Any, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its other processes on this machine live."""
-    monkeypatch.setattr("training.cluster.session._HEAD_PATIENCE_S", 3.0)
+    monkeypatch.setattr("training.cluster.connection._HEAD_PATIENCE_S", 3.0)
     counters = play(players, 1)
     (server,) = cluster.head_node.all_processes["gcs_server"]
     os.kill(server.process.pid, signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_a_silent_head_is_an_error_before_ray_ends_the_process(
 
 def test_a_net_that_the_object_store_does_not_take_is_one_error(tmp_path: Path, said: list[str]) -> None:
     """The store is full, and so is the disk that Ray would use in place of it."""
-    from training.cluster.players import Cluster
+    from training.cluster.pool import Cluster
 
     full = head(object_store_memory=80 << 20, _system_config={"local_fs_capacity_threshold": 0.0})
     try:
@@ -125,7 +125,7 @@ def test_a_machine_with_a_full_disk_is_left_alone(
     cluster: Any, tmp_path: Path, said: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Its files end at half the size of the net."""
-    from training.cluster.players import Cluster
+    from training.cluster.pool import Cluster
 
     limit = NET.stat().st_size // 2
     (tmp_path / "sitecustomize.py").write_text(
@@ -158,8 +158,8 @@ def test_a_machine_with_a_full_disk_is_left_alone(
 
 
 def test_a_game_that_nobody_can_play_any_more_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.cluster import games as far
-    from training.cluster.staff import StaffError
+    from training.cluster import executor
+    from training.cluster.actor_pool import NoActorError
 
     asked = threading.Event()
 
@@ -168,13 +168,13 @@ def test_a_game_that_nobody_can_play_any_more_is_refused_at_once(monkeypatch: py
 
         def look(self) -> None:
             asked.wait(10)
-            raise StaffError("no machine of the cluster can play")
+            raise NoActorError("no machine of the cluster can play")
 
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(far, "Staff", lambda *_: Nobody())
-    pool = far.GameExecutor(lambda line: None)
+    monkeypatch.setattr(executor, "ActorPool", lambda *_: Nobody())
+    pool = executor.GameExecutor(lambda line: None)
     limits = BrainLimits(turn_ms=None, max_nodes=10)
     game = (play_index, MatchConfig("random", "random", (limits, limits)), (), 0)
     waiting = pool.submit(*game)

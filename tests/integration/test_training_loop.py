@@ -1,6 +1,6 @@
 """The whole loop: it learns, repeats itself, survives kills, refuses bad input.
 
-Where nothing is killed it runs in this process (`tests.integration.local_crew`).
+Where nothing is killed it runs in this process (`tests.integration.local_workers`).
 
 TENGEN_LONG=1 trains four times as long in the first test.
 """
@@ -20,7 +20,7 @@ import pytest
 
 from engine.evaluator.check import canary_batches
 from engine.evaluator.onnx import OnnxEvaluator
-from tests.integration.local_crew import train
+from tests.integration.local_workers import train
 from tests.integration.stand_in_gpu import pretend
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard

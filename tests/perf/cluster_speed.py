@@ -17,10 +17,11 @@ from pathlib import Path
 
 import psutil
 
-from training.crew.players import LocalBackend, Players, PoolConfig
 from training.settings.play import Mix
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
+from training.workers.interface import PoolConfig, WorkerPool
+from training.workers.local import LocalBackend
 
 
 def family_cpu_s() -> float:
@@ -36,7 +37,9 @@ def family_cpu_s() -> float:
     return total
 
 
-def measure(players: Players, cycle: int, net: str, mix: Mix, positions: int) -> tuple[float, float, float]:
+def measure(
+    players: WorkerPool, cycle: int, net: str, mix: Mix, positions: int
+) -> tuple[float, float, float]:
     """Return positions a second, and processor seconds of self-play and of everything."""
     before_s, cpu_s = time.monotonic(), family_cpu_s()
     counters, _, own_s = players.play(cycle, net, mix, positions, lambda *_: None, lambda: False)
@@ -55,7 +58,7 @@ def main() -> int:
     args = parser.parse_args()
     from ray.cluster_utils import Cluster as LocalCluster  # an extra: --help does without
 
-    from training.cluster.players import Cluster
+    from training.cluster.pool import Cluster
 
     config = make_config(preset("laptop").settings)
     config = dataclasses.replace(config, ahead_cycles=0.0, sizes=("15",), rules=("0",))
@@ -65,7 +68,7 @@ def main() -> int:
         cluster.add_node(num_cpus=1)
     backend = Cluster(cluster.address)
     with tempfile.TemporaryDirectory() as folder:
-        teams: dict[str, Players] = {}
+        teams: dict[str, WorkerPool] = {}
         for name, where in (("local", LocalBackend()), ("ray", backend)):
             (Path(folder) / name / "records").mkdir(parents=True)
             pool = PoolConfig(Path(folder) / name, config, 1, "cpu", args.nodes, print)

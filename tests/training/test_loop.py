@@ -1,4 +1,4 @@
-"""The loop without processes: a crew with random games and chosen results stands in for the workers."""
+"""The loop without processes: a pool with random games and chosen results stands in for the workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.training_games import random_game
-from training.crew import players
 from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
@@ -26,6 +25,7 @@ from training.run.state import State
 from training.settings.recipes import preset
 from training.settings.resolve import make_config, store_config
 from training.settings.schema import RunConfig
+from training.workers import local
 
 SETTINGS = [
     "minutes=0", "device=cpu", "cycle_positions=400", "learner.net.kind=lines", "learner.net.line_hidden=16",
@@ -34,7 +34,7 @@ SETTINGS = [
 ]  # fmt: skip
 
 
-class StandInCrew:
+class StandInPool:
     """Plays nothing: games are random, the newer of two nets scores `score`."""
 
     score = 1.0
@@ -69,9 +69,9 @@ class StandInCrew:
 
 
 @pytest.fixture(autouse=True)
-def crew(monkeypatch) -> type[StandInCrew]:
-    kind = type("WorkerPool", (StandInCrew,), {"asked": [], "planned": [], "played": []})
-    monkeypatch.setattr(players, "WorkerPool", kind)
+def pool(monkeypatch) -> type[StandInPool]:
+    kind = type("LocalPool", (StandInPool,), {"asked": [], "planned": [], "played": []})
+    monkeypatch.setattr(local, "LocalPool", kind)
     return kind
 
 
@@ -100,7 +100,7 @@ def best(run_dir: Path) -> str:
     return json.loads((run_dir / "standings.json").read_text())["best"]
 
 
-def test_a_run_that_a_rate_spoils_saves_nothing_and_goes_on_with_another(tmp_path, crew):
+def test_a_run_that_a_rate_spoils_saves_nothing_and_goes_on_with_another(tmp_path, pool):
     train(tmp_path, 2)
     good = list_checkpoints(tmp_path / "checkpoints")[-1]
     with pytest.raises(DivergedError, match=r"learner\.lr=1e\+06.*smaller --set learner\.lr"):
@@ -116,7 +116,7 @@ def test_a_run_that_a_rate_spoils_saves_nothing_and_goes_on_with_another(tmp_pat
     assert "spoilt" not in train(tmp_path, 1, "learner.lr=0.002"), "it is said once"
 
 
-def test_a_run_from_a_bundle_plays_its_best_net_and_promotes_again(tmp_path, crew):
+def test_a_run_from_a_bundle_plays_its_best_net_and_promotes_again(tmp_path, pool):
     first, again = tmp_path / "first", tmp_path / "again"
     train(first, 3)
     promoted = best(first)
@@ -124,11 +124,11 @@ def test_a_run_from_a_bundle_plays_its_best_net_and_promotes_again(tmp_path, cre
     pack(first, tmp_path / "run.zip", 10**8)
     unpack(tmp_path / "run.zip", again)
     assert not (again / "nets").exists()
-    crew.played.clear()
-    crew.asked.clear()
+    pool.played.clear()
+    pool.asked.clear()
     train(again, 2, "self_play_net=best")
-    assert crew.asked[0] == f"{promoted}.fp32.onnx"
-    assert ("c000004", promoted) in crew.played, "it is the one to beat"
+    assert pool.asked[0] == f"{promoted}.fp32.onnx"
+    assert ("c000004", promoted) in pool.played, "it is the one to beat"
     assert best(again) == "c000005", "and is beaten"
 
 
@@ -141,29 +141,29 @@ def test_a_run_whose_best_net_is_lost_says_so_and_promotes_again(tmp_path):
     assert f"the best net {lost} is not here any more" in said and best(tmp_path) > lost
 
 
-def test_the_best_net_is_asked_for_and_there_is_none(tmp_path, crew):
+def test_the_best_net_is_asked_for_and_there_is_none(tmp_path, pool):
     train(tmp_path, 2)
     (tmp_path / "standings.json").unlink()
-    crew.asked.clear()
+    pool.asked.clear()
     with pytest.raises(ValueError, match="no net of this run was promoted yet"):
         train(tmp_path, 1, "self_play_net=best")
-    assert not crew.asked, "nothing was played without a net"
+    assert not pool.asked, "nothing was played without a net"
 
 
-def test_self_play_never_goes_back_to_no_net_in_silence(tmp_path, crew, monkeypatch):
+def test_self_play_never_goes_back_to_no_net_in_silence(tmp_path, pool, monkeypatch):
     train(tmp_path, 2)
     for path in [*(tmp_path / "nets").glob("*"), *tmp_path.glob("best.*")]:
         path.unlink()
-    crew.asked.clear()
+    pool.asked.clear()
     monkeypatch.setattr(Run, "_export", lambda self, cycle: None)  # an export that is refused
     with pytest.raises(ValueError, match=r"self-play has no net: .*c000002\.\* is missing"):
         train(tmp_path, 1)
-    assert not crew.asked
+    assert not pool.asked
 
 
-def test_a_run_from_nothing_begins_without_a_net_whatever_plays(tmp_path, crew):
+def test_a_run_from_nothing_begins_without_a_net_whatever_plays(tmp_path, pool):
     train(tmp_path, 2, "self_play_net=best")
-    assert crew.asked[0] == UNIFORM and crew.asked[1].startswith("c00000")
+    assert pool.asked[0] == UNIFORM and pool.asked[1].startswith("c00000")
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_a_run_from_nothing_begins_without_a_net_whatever_plays(tmp_path, crew):
         (2, [UNIFORM, UNIFORM, UNIFORM, "c000001", "c000002", "c000003"]),
     ],
 )
-def test_cycles_are_ordered_so_far_ahead_with_the_net_of_that_time(tmp_path, crew, ahead, nets):
+def test_cycles_are_ordered_so_far_ahead_with_the_net_of_that_time(tmp_path, pool, ahead, nets):
     train(tmp_path, 4, f"ahead_cycles={ahead}")
-    assert crew.planned == list(enumerate(nets, 1))
+    assert pool.planned == list(enumerate(nets, 1))
 
 
 def test_nothing_is_ordered_beyond_the_end_and_what_was_ordered_is_played(tmp_path):

@@ -14,7 +14,7 @@ def look() -> tuple[str, object]:
         return "error", f"Tengen with its compiled kernel is not installed there ({why})"
 
 
-def slay(pid: int) -> None:
+def kill_process(pid: int) -> None:
     """Kill a process of this machine that does not answer any more."""
     import os
     import signal

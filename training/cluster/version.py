@@ -7,8 +7,9 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-_ROOMS = (
+_FOLDERS = (
     "engine", "training/cluster", "training/data", "training/measure", "training/play", "training/settings",
+    "training/workers",
 )  # fmt: skip
 _EVERY = 23  # positions of the bench that are searched (derived: some tenths of a second)
 _SIMULATIONS = 100
@@ -55,8 +56,8 @@ def _code() -> str:
     """Return a digest of the sources that decide what is played."""
     root = Path(__file__).resolve().parents[2]
     found = hashlib.blake2b(digest_size=6)
-    for room in _ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
+    for folder in _FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
             found.update(path.relative_to(root).as_posix().encode() + b"\0")
             found.update(path.read_bytes().replace(b"\r\n", b"\n"))
     found.update((root / "engine" / "nets" / "default.txt").read_bytes().strip())

@@ -6,6 +6,8 @@ the hand-made evaluators, `random`, or `rollouts:N`.
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -64,6 +66,14 @@ class ArenaSpec:
     stones: int = 5
     seed: int = 1
     openings: tuple[tuple[int, ...], ...] = ()
+
+    def split(self, parts: int) -> list[ArenaSpec]:
+        """Return the match in so many parts, some maybe without pairs; `joined` puts results together."""
+        edges = [self.pairs * i // parts for i in range(parts + 1)]
+        return [
+            dataclasses.replace(self, pairs=last - first, first_pair=self.first_pair + first)
+            for first, last in itertools.pairwise(edges)
+        ]
 
 
 @dataclass(slots=True)

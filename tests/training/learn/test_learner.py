@@ -13,7 +13,6 @@ import torch
 from engine.encoding import FEATURE_VERSION
 from tests.helpers.learner import CONFIG, learner_at, same_weights
 from tests.helpers.training_games import random_game
-from training.crew.bench import learner_speed
 from training.data.records import End, Flag, GameBuilder
 from training.data.shards import write_shard
 from training.learn import checkpoint
@@ -21,6 +20,7 @@ from training.learn.averaged import load_averaged
 from training.learn.learner import DivergedError, Learner
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
 from training.settings.values import ConfigError, weighted_run
+from training.workers.bench import learner_speed
 
 
 @pytest.mark.parametrize("bf16", [False, True])

@@ -216,7 +216,7 @@ def test_self_play_takes_the_net_that_the_settings_name(tmp_path, which, played)
     assert run._play_net() == str(tmp_path / "nets" / f"{played}.fp32.onnx")
 
 
-class FakeCrew:
+class FakePool:
     """Answers orders with numbers."""
 
     def __init__(self, score: float = 0.5) -> None:
@@ -246,20 +246,20 @@ def test_a_net_is_promoted_when_it_beats_the_best(tmp_path, score, best):
     for cycle in (1, 2):
         (tmp_path / "nets" / f"c{cycle:06d}.fp32.onnx").write_bytes(b"net")
     run.state.net = "c000001.fp32.onnx"
-    run._measure(FakeCrew())
+    run._measure(FakePool())
     assert run.standings.best == "c000001", "the first one is the best there is"
     run.state.net = "c000002.fp32.onnx"
-    run._measure(FakeCrew(score))
+    run._measure(FakePool(score))
     assert run.standings.best == best
     assert json.loads((tmp_path / "best.json").read_text())["net"] == best
     assert (tmp_path / "best.fp32.onnx").exists() and run.state.measured == ["c000001", "c000002"]
 
 
 def test_the_first_cycles_are_short(tmp_path):
-    run, crew = stopped_run(tmp_path, cycle_positions=20_000), FakeCrew()
+    run, pool = stopped_run(tmp_path, cycle_positions=20_000), FakePool()
     for _ in range(5):
-        run._cycle(crew)
-    assert crew.wanted == [5000, 10_000, 15_000, 20_000, 20_000]
+        run._cycle(pool)
+    assert pool.wanted == [5000, 10_000, 15_000, 20_000, 20_000]
 
 
 def test_a_net_that_knows_nothing_is_measured_but_does_not_play(tmp_path, monkeypatch):
@@ -271,5 +271,5 @@ def test_a_net_that_knows_nothing_is_measured_but_does_not_play(tmp_path, monkey
         run.state.net = "c000000.fp32.onnx"
 
     monkeypatch.setattr(run, "_export", export)
-    run._measure_untrained(FakeCrew())
+    run._measure_untrained(FakePool())
     assert run.state.measured == ["c000000"] and run.state.net == UNIFORM

@@ -8,11 +8,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from training.crew.cores import worker_count
-from training.crew.crew import WorkerPool
 from training.play.evaluators import load_evaluator, save_weights
 from training.play.planes import opening_planes
 from training.settings.schema import LearnerConfig, NetConfig, RunConfig
+from training.workers.cores import worker_count
+from training.workers.local import LocalPool
 
 SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
 
@@ -87,17 +87,17 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
         shapes = dict.fromkeys((*SHAPES, config.learner.net))
         files = nets or [untrained_net(root, shape, device) for shape in shapes]
         for file in files:
-            crew = WorkerPool(workers, root, play, config.games, config.seed, device)
+            pool = LocalPool(workers, root, play, config.games, config.seed, device)
             try:
                 order = ("raw", file, (15, 15), config.games, seconds / 4)
-                raw = crew.order_all((*order, False), "raw", lambda: False)
-                _, warm_s, _ = crew.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
+                raw = pool.order_all((*order, False), "raw", lambda: False)
+                _, warm_s, _ = pool.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
                 count = max(400.0, 400 * seconds / max(warm_s, 1e-3)) * workers
-                done, took_s, cpu_s = crew.play(1, file, mix, int(count), lambda *_: None, lambda: False)
-                again = crew.order_all((*order, False), "raw", lambda: False)
-                session = crew.order_all((*order, True), "raw", lambda: False) if in_kernel(file) else []
+                done, took_s, cpu_s = pool.play(1, file, mix, int(count), lambda *_: None, lambda: False)
+                again = pool.order_all((*order, False), "raw", lambda: False)
+                session = pool.order_all((*order, True), "raw", lambda: False) if in_kernel(file) else []
             finally:
-                crew.close()
+                pool.close()
             speed = done.evaluations / took_s
             raw_speed = max(sum(a[0] for a in raw), sum(a[0] for a in again))
             raw_cpu = max(a[1] for a in raw + again)

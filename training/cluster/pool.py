@@ -7,24 +7,22 @@ soon as they arrive; `play` moves those of its cycle into shards.
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import threading
 import time
 from collections.abc import Callable
 
-from training.cluster.gauges import Gauges
-from training.cluster.inbox import Inbox
-from training.cluster.orders import ORDER_S, Desk, MatchOrder, NetName, Order, Played, PlayOrder, Tally
-from training.cluster.parcels import Dispatch
-from training.cluster.session import HeadLostError, connect, leave
-from training.cluster.staff import Staff
-from training.crew.crew import WorkerError
-from training.crew.players import Players, PoolConfig
+from training.cluster.actor_pool import ActorPool
+from training.cluster.connection import HeadLostError, connect, leave
+from training.cluster.metrics import Metrics
+from training.cluster.net_store import NetStore
+from training.cluster.receiver import GameReceiver
+from training.cluster.scheduler import TASK_S, MatchTask, NetName, PlayTask, Scheduler, Tally, Task
 from training.data.shards import RecordError
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
 from training.settings.play import Mix
+from training.workers.interface import PoolConfig, WorkerError, WorkerPool
+from training.workers.self_play import PlayResult
 
 _LOOK_S = 0.05
 _WAIT_ANSWER_S = 0.2
@@ -47,33 +45,33 @@ class Cluster:
         """Return the processor: GPUs learn."""
         return "cpu"
 
-    def open(self, pool: PoolConfig) -> Players:
+    def open(self, pool: PoolConfig) -> WorkerPool:
         """Take on players wherever there are cores."""
-        return RayPlayers(pool)
+        return RayPool(pool)
 
     def close(self) -> None:
         """Leave the cluster."""
         leave()
 
 
-class RayPlayers:
-    """See `Players`."""
+class RayPool:
+    """See `WorkerPool`."""
 
     def __init__(self, pool: PoolConfig) -> None:
         """Begin to hire."""
         self._pool = pool
         self._ahead = pool.config.ahead_cycles * pool.config.cycle_positions
-        self._desk = Desk(pool.seed)
-        self._inbox = Inbox(pool.run_dir / "records", pool.report)
-        self._gauges = Gauges()
-        self._staff = Staff(
+        self._scheduler = Scheduler(pool.seed)
+        self._receiver = GameReceiver(pool.run_dir / "records", pool.report)
+        self._metrics = Metrics()
+        self._actors = ActorPool(
             pool.config.play, pool.config.games, pool.silence_s, pool.report
         )
-        self._nets = Dispatch(self._staff.head)
-        self._lock = threading.RLock()  # of the desk and the inbox
+        self._nets = NetStore(self._actors.head)
+        self._lock = threading.RLock()  # of the scheduler and the receiver
         self._error: BaseException | None = None
         self._ending = False
-        self._turned = -1  # generation of nets that the players know of
+        self._invalidated = -1  # generation of nets that the players know of
         self._figures: dict[str, float] = {}
         self._since_s = self._manned_s = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="cluster", daemon=True)
@@ -96,15 +94,15 @@ class RayPlayers:
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """See `Players.play`: positions that came while the run learned count, and so do the seconds."""
+        """See `WorkerPool.play`: positions that came while the run learned count, and so do the seconds."""
         name = self._name(net)
         with self._lock:
-            self._inbox.begin(cycle)
-            self._wish(name, mix, positions)
+            self._receiver.begin(cycle)
+            self._set_target(name, mix, positions)
         while True:
-            tally = self._desk.tally
+            tally = self._scheduler.tally
             on_progress(tally.counters.games, tally.counters.moves)
-            if tally.counters.moves >= positions and not self._inbox.stuck:
+            if tally.counters.moves >= positions and not self._receiver.stuck:
                 break
             if stopped():
                 self._finish_early()
@@ -112,10 +110,10 @@ class RayPlayers:
             self._check()
             time.sleep(_LOOK_S)
         with self._lock:
-            self._inbox.seal()
-            self._inbox.begin(cycle + 1)
-            tally, self._desk.tally = self._desk.tally, Tally()
-            self._wish(name, mix, 0)
+            self._receiver.seal()
+            self._receiver.begin(cycle + 1)
+            tally, self._scheduler.tally = self._scheduler.tally, Tally()
+            self._set_target(name, mix, 0)
         now_s = time.monotonic()
         elapsed_s, self._since_s = now_s - self._since_s, now_s
         self._count(tally, elapsed_s)
@@ -130,16 +128,16 @@ class RayPlayers:
             self._check()
             raise
 
-    def _wish(self, name: NetName, mix: Mix, positions: int) -> None:
-        left = max(0, positions - self._desk.tally.counters.moves)
-        self._desk.wish(name, mix, left, int(self._ahead), len(self._staff))
+    def _set_target(self, name: NetName, mix: Mix, positions: int) -> None:
+        left = max(0, positions - self._scheduler.tally.counters.moves)
+        self._scheduler.set_target(name, mix, left, int(self._ahead), len(self._actors))
 
     def _count(self, tally: Tally, elapsed_s: float) -> None:
-        mean, most = tally.staleness(self._desk.generation)
-        players = max(1, len(self._staff))
+        mean, most = tally.staleness(self._scheduler.generation)
+        players = max(1, len(self._actors))
         self._figures = {
-            "players": float(len(self._staff)),
-            "machines": float(self._staff.machines),
+            "players": float(len(self._actors)),
+            "machines": float(self._actors.machines),
             "busy_share": tally.busy_s / max(1e-9, elapsed_s * players),
             "staleness": mean,
             "staleness_most": float(most),
@@ -156,22 +154,18 @@ class RayPlayers:
             WorkerError: nobody can play.
         """
         names = (self._name(spec.a.net), self._name(spec.b.net))
-        n = min(spec.pairs, _MATCH_SHARES * max(1, len(self._staff)))
-        edges = [spec.pairs * i // n for i in range(n + 1)]
-        parts = [
-            dataclasses.replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
-            for first, last in itertools.pairwise(edges)
-        ]
+        n = min(spec.pairs, _MATCH_SHARES * max(1, len(self._actors)))
         with self._lock:
-            numbers = self._desk.match([(part, *names) for part in parts])
-        while not all(number in self._desk.results for number in numbers):
+            numbers = self._scheduler.match([(part, *names) for part in spec.split(n)])
+        while not all(number in self._scheduler.results for number in numbers):
             if stopped():
                 break
             self._check()
             time.sleep(_LOOK_S)
         with self._lock:
-            found = [self._desk.results[number] for number in numbers if number in self._desk.results]
-            self._desk.drop_matches()
+            results = self._scheduler.results
+            found = [results[number] for number in numbers if number in results]
+            self._scheduler.drop_matches()
         return joined(found)
 
     def metrics(self) -> dict[str, float]:
@@ -179,32 +173,32 @@ class RayPlayers:
         return self._figures
 
     def close(self) -> Counters:
-        """Let players answer, keep what they have, end them; see `Players.close`."""
+        """Let players answer, keep what they have, end them; see `WorkerPool.close`."""
         if self._error is None:
             self._finish_early()
         self._ending = True
-        self._thread.join(2 * ORDER_S)
+        self._thread.join(2 * TASK_S)
         if not isinstance(self._error, HeadLostError):
-            self._staff.close()
+            self._actors.close()
         report = self._pool.report
         with self._lock:
             try:
-                late = self._inbox.seal()
+                late = self._receiver.seal()
                 if late:
                     report(f"{late} games that were played ahead of the last cycle are in the records")
             except OSError as error:
                 report(f"{error}: the last games stay in the journal until the next start")
-            if self._inbox.stuck:
-                report(f"{self._inbox.stuck} games are lost, which the disk did not take")
-            return self._desk.tally.counters
+            if self._receiver.stuck:
+                report(f"{self._receiver.stuck} games are lost, which the disk did not take")
+            return self._scheduler.tally.counters
 
     def _finish_early(self) -> None:
         """Give no more orders, and wait a moment for what the players have."""
         with self._lock:
-            self._desk.stop()
-        self._staff.hush()
-        deadline_s = time.monotonic() + ORDER_S
-        while self._staff.busy and self._error is None and time.monotonic() < deadline_s:
+            self._scheduler.stop()
+        self._actors.drain()
+        deadline_s = time.monotonic() + TASK_S
+        while self._actors.busy and self._error is None and time.monotonic() < deadline_s:
             time.sleep(_LOOK_S)
 
     def _check(self) -> None:
@@ -216,58 +210,58 @@ class RayPlayers:
     def _work(self) -> None:
         try:
             while not self._ending:
-                self._staff.look()
-                if self._turned != self._desk.generation:
-                    self._turned = self._desk.generation
-                    self._staff.turn(self._turned)
+                self._actors.look()
+                if self._invalidated != self._scheduler.generation:
+                    self._invalidated = self._scheduler.generation
+                    self._actors.invalidate(self._invalidated)
                 self._mention_absence()
                 self._hand_out()
-                for order, answer in self._staff.answers(_WAIT_ANSWER_S):
+                for order, answer in self._actors.answers(_WAIT_ANSWER_S):
                     with self._lock:
                         self._take(order, answer)
                 with self._lock:
-                    self._inbox.flush()
-                    for order in self._staff.lost:
-                        self._gauges.lost()
-                        self._desk.lost(order)
-                    self._staff.lost.clear()
-                    self._gauges.show(self._desk, len(self._staff), self._staff.machines)
+                    self._receiver.flush()
+                    for order in self._actors.lost:
+                        self._metrics.lost()
+                        self._scheduler.lost(order)
+                    self._actors.lost.clear()
+                    self._metrics.show(self._scheduler, len(self._actors), self._actors.machines)
         except BaseException as error:
             self._error = error
             if isinstance(error, HeadLostError):
                 leave()  # or Ray ends this process, in the middle of whatever it does
 
     def _hand_out(self) -> None:
-        for member in self._staff.free():
+        for member in self._actors.free():
             with self._lock:
-                order = None if self._inbox.stuck else self._desk.next()
+                order = None if self._receiver.stuck else self._scheduler.next()
             if order is None:
                 return
-            if isinstance(order, MatchOrder):
-                self._staff.give(member, "match", order, self._nets.box(order.a, order.b))
+            if isinstance(order, MatchTask):
+                self._actors.give(member, "match", order, self._nets.refs(order.a, order.b))
             else:
-                self._staff.give(member, "self_play", order, self._nets.box(order.net))
+                self._actors.give(member, "self_play", order, self._nets.refs(order.net))
 
-    def _take(self, order: Order, answer: object) -> None:
-        if isinstance(order, MatchOrder):
+    def _take(self, order: Task, answer: object) -> None:
+        if isinstance(order, MatchTask):
             assert isinstance(answer, ArenaResult)
-            self._desk.results[order.number] = answer
+            self._scheduler.results[order.number] = answer
             return
-        assert isinstance(order, PlayOrder) and isinstance(answer, Played)
+        assert isinstance(order, PlayTask) and isinstance(answer, PlayResult)
         try:
             if answer.shard:
-                self._inbox.take(answer.shard, f"answer to order {order.number}")
+                self._receiver.take(answer.shard, f"answer to order {order.number}")
         except RecordError as error:
             self._pool.report(f"{error}: the order is given again")
-            self._gauges.lost()
-            self._desk.damaged(order)
+            self._metrics.lost()
+            self._scheduler.damaged(order)
             return
-        self._desk.played(order, answer)
-        self._gauges.played(answer, self._desk.generation - order.generation)
+        self._scheduler.played(order, answer)
+        self._metrics.played(answer, self._scheduler.generation - order.generation)
 
     def _mention_absence(self) -> None:
         now_s = time.monotonic()
-        if len(self._staff):
+        if len(self._actors):
             self._manned_s = now_s
         elif now_s - self._manned_s > _WAIT_S:
             self._pool.report("no player yet: the cluster lends no core (`ray status` tells)")

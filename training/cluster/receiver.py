@@ -20,7 +20,7 @@ PATIENCE_S = 600.0
 _RETRY_S = 2.0
 
 
-class Inbox:
+class GameReceiver:
     """Takes games in for one cycle after the other. Not thread-safe."""
 
     def __init__(self, records: Path, report: Callable[[str], None]) -> None:

@@ -15,26 +15,26 @@ from typing import Any
 import ray
 
 from arena.match_config import MatchConfig
-from training.cluster.orders import GameOrder, NetName
-from training.cluster.parcels import Dispatch
-from training.cluster.session import connect, leave
-from training.cluster.staff import DEPTH, Staff
-from training.crew.crew import WorkerError
+from training.cluster.actor_pool import DEPTH, ActorPool
+from training.cluster.connection import connect, leave
+from training.cluster.net_store import NetStore
+from training.cluster.scheduler import GameTask, NetName
 from training.settings.play import PlayConfig
+from training.workers.interface import WorkerError
 
 _SILENCE_S = 1800.0  # derived: a game at a minute a move takes less
 _LOOK_S = 0.2
 
 
 class GameExecutor(Executor):
-    """Plays `play_index` far away. Games of players that are lost are played again."""
+    """Plays `play_index` cluster_executor away. Games of players that are lost are played again."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         """Begin to hire on the cluster that this process has joined."""
-        self._staff = Staff(PlayConfig(), 1, _SILENCE_S, report)
-        self._nets = Dispatch(self._staff.head)
+        self._actors = ActorPool(PlayConfig(), 1, _SILENCE_S, report)
+        self._nets = NetStore(self._actors.head)
         self._numbers = itertools.count()
-        self._waiting: deque[GameOrder] = deque()
+        self._waiting: deque[GameTask] = deque()
         self._futures: dict[int, Future[Any]] = {}
         self._ending = False
         self._failure: WorkerError | None = None
@@ -57,7 +57,7 @@ class GameExecutor(Executor):
         a, a_net = self._parcel(config.a)
         b, b_net = self._parcel(config.b)
         there = dataclasses.replace(config, a=a, b=b, openings=None, journal=None, save=None)
-        order = GameOrder(next(self._numbers), there, opening, index, a_net, b_net)
+        order = GameTask(next(self._numbers), there, opening, index, a_net, b_net)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:
@@ -82,21 +82,21 @@ class GameExecutor(Executor):
         """End the players; games in flight are dropped."""
         self._ending = True
         self._thread.join(5)
-        self._staff.close()
+        self._actors.close()
 
     def _work(self) -> None:
         try:
             while not self._ending:
-                self._staff.look()
-                for member in self._staff.free():
+                self._actors.look()
+                for member in self._actors.free():
                     if not self._waiting:
                         break
                     order = self._waiting.popleft()
-                    self._staff.give(member, "game", order, self._nets.box(order.a, order.b))
-                for order, answer in self._staff.answers(_LOOK_S):
+                    self._actors.give(member, "game", order, self._nets.refs(order.a, order.b))
+                for order, answer in self._actors.answers(_LOOK_S):
                     self._futures.pop(order.number).set_result(answer)
-                self._waiting.extendleft(self._staff.lost)
-                self._staff.lost.clear()
+                self._waiting.extendleft(self._actors.lost)
+                self._actors.lost.clear()
         except BaseException as error:
             with self._lock:
                 self._failure = WorkerError(str(error))
@@ -105,7 +105,7 @@ class GameExecutor(Executor):
 
 
 @contextmanager
-def far(address: str, report: Callable[[str], None]) -> Iterator[GameExecutor]:
+def cluster_executor(address: str, report: Callable[[str], None]) -> Iterator[GameExecutor]:
     """Lend the players of a cluster.
 
     Raises:

@@ -10,8 +10,8 @@ from typing import Any
 
 import ray
 
-from training.cluster.orders import NetName
-from training.cluster.session import Head
+from training.cluster.connection import Head
+from training.cluster.scheduler import NetName
 from training.files.atomic import write_atomically
 
 _SUFFIXES = (".int8.onnx", ".fp32.onnx", ".onnx")
@@ -19,11 +19,11 @@ _KEEP = 8  # files on a machine, and parcels in the store
 _FETCH_S = 60.0
 
 
-class ParcelError(RuntimeError):
+class NetStoreError(RuntimeError):
     """A net cannot be sent, or what came is not what was sent."""
 
 
-class Dispatch:
+class NetStore:
     """Puts nets into the object store, each once."""
 
     def __init__(self, head: Head) -> None:
@@ -36,7 +36,7 @@ class Dispatch:
         """Return the name of a net file, whose bytes are in the store then, or of an evaluator without one.
 
         Raises:
-            ParcelError: the store does not take it.
+            NetStoreError: the store does not take it.
             HeadLostError: the cluster is no more.
             OSError: it cannot be read.
         """
@@ -55,12 +55,12 @@ class Dispatch:
                     self._refs[name.digest] = ray.put(data)
                 except ray.exceptions.RayError as error:
                     why = str(error).partition("\n")[0]
-                    raise ParcelError(f"Ray's object store does not take the net {net}: {why}") from error
+                    raise NetStoreError(f"Ray's object store does not take the net {net}: {why}") from error
                 self.bytes_put += len(data)
             self._sent[net] = known = (stamp, name)
         return known[1]
 
-    def box(self, *names: NetName) -> dict[str, Any]:
+    def refs(self, *names: NetName) -> dict[str, Any]:
         """Return what an order carries so that its player can fetch nets it lacks."""
         return {name.digest: self._refs[name.digest] for name in names if name.digest}
 
@@ -72,11 +72,11 @@ class Dispatch:
             self._sent = {net: sent for net, sent in self._sent.items() if sent[1].digest != digest}
 
 
-def fetch(name: NetName, box: dict[str, Any]) -> str:
+def fetch(name: NetName, refs: dict[str, Any]) -> str:
     """Return the file of a net on this machine, or the name of an evaluator without one.
 
     Raises:
-        ParcelError: what came has another digest.
+        NetStoreError: what came has another digest.
         OSError: the disk of this machine is full.
     """
     if not name.digest:
@@ -86,9 +86,9 @@ def fetch(name: NetName, box: dict[str, Any]) -> str:
     if path.exists() and _digest(path.read_bytes()) == name.digest:
         path.touch()
         return str(path)
-    data = ray.get(box[name.digest], timeout=_FETCH_S)
+    data = ray.get(refs[name.digest], timeout=_FETCH_S)
     if _digest(data) != name.digest:
-        raise ParcelError("a net was damaged on its way")
+        raise NetStoreError("a net was damaged on its way")
     write_atomically(path, data)
     old = sorted(folder.glob("*.onnx"), key=lambda p: p.stat().st_mtime)
     for spare in old[:-_KEEP]:
@@ -102,7 +102,7 @@ def _folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"tengen-nets-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and (folder.is_symlink() or folder.stat().st_uid != user):
-        raise ParcelError(f"{folder} belongs to somebody else")
+        raise NetStoreError(f"{folder} belongs to somebody else")
     return folder
 
 

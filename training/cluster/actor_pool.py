@@ -12,17 +12,17 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from training.cluster import probe
-from training.cluster.orders import ORDER_S
-from training.cluster.player import Player
-from training.cluster.session import Head
+from training.cluster.actor import SelfPlayActor
+from training.cluster.connection import Head
+from training.cluster.scheduler import TASK_S
 from training.cluster.version import Version, own_version
 from training.settings.play import PlayConfig
+from training.workers.interface import MAX_FAILURES
 
 DEPTH = 2
 """Orders that a player has: one it works at and one that waits, so that it never does."""
 _LOOK_S = 2.0  # between two looks at the machines
 _PULSE_S = 5.0  # between two questions to a player that is late
-_LIVES = 3  # failures in a row on one machine, after which it is left alone
 
 ray.cloudpickle.register_pickle_by_value(probe)
 
@@ -52,25 +52,25 @@ class _Node:
     failures: int = 0
 
 
-class StaffError(RuntimeError):
+class NoActorError(RuntimeError):
     """Nobody can play; the message says why."""
 
 
-class Staff:
-    """Hires players where there are cores, gives them orders, and replaces those that are lost."""
+class ActorPool:
+    """Starts actors where there are cores, gives them orders, and replaces those that are lost."""
 
     def __init__(self, play: PlayConfig, games: int, silence_s: float, report: Callable[[str], None]) -> None:
         """Begin without players; `look` hires them.
 
         Args:
-            play, games: see `Player`.
+            play, games: see `SelfPlayActor`.
             silence_s: seconds without a sign of life after which a player is replaced; 0: never.
             report: gets a line when a machine or a player comes or goes.
         """
         self._play, self._games, self._silence_s, self._report = play, games, silence_s, report
-        self._class = ray.remote(num_cpus=1, max_restarts=0, concurrency_groups={"watch": 1})(Player)
+        self._class = ray.remote(num_cpus=1, max_restarts=0, concurrency_groups={"watch": 1})(SelfPlayActor)
         self._probe = ray.remote(num_cpus=0, max_retries=0)(probe.look)
-        self._slay = ray.remote(num_cpus=0, max_retries=0)(probe.slay)
+        self._kill_process = ray.remote(num_cpus=0, max_retries=0)(probe.kill_process)
         self._nodes: dict[str, _Node] = {}
         self._members: list[_Member] = []
         self._next_look_s = 0.0
@@ -93,7 +93,7 @@ class Staff:
         """Notice machines that came or went, players that came up or hang.
 
         Raises:
-            StaffError: no machine can play.
+            NoActorError: no machine can play.
             HeadLostError: the cluster is no more.
         """
         now_s = time.monotonic()
@@ -121,11 +121,11 @@ class Staff:
             elif node.slots and not node.refused:
                 have = sum(member.node == name for member in self._members)
                 for _ in range(node.slots - have):
-                    self._hire(name)
+                    self._spawn(name)
         lending = [node for node in self._nodes.values() if node.slots]
         if lending and all(node.refused for node in lending):
             first = lending[0]
-            raise StaffError(f"no machine of the cluster can play; {first.address}: {first.refused}")
+            raise NoActorError(f"no machine of the cluster can play; {first.address}: {first.refused}")
 
     def _hear(self, node: _Node) -> None:
         """Read what a machine says of itself, if it has."""
@@ -143,7 +143,7 @@ class Staff:
         else:
             self._report(f"machine {node.address} joins with {node.slots} players")
 
-    def _hire(self, name: str) -> None:
+    def _spawn(self, name: str) -> None:
         actor = self._class.options(scheduling_strategy=_only(name)).remote(self._play, self._games)
         self._members.append(_Member(actor, name, actor.hello.remote()))
 
@@ -158,7 +158,7 @@ class Staff:
                 except ray.exceptions.RayError as error:
                     self._fail(member, _first_line(error))
             return
-        if not self._silence_s or not member.orders or now_s - member.begun_s < ORDER_S + _PULSE_S:
+        if not self._silence_s or not member.orders or now_s - member.begun_s < TASK_S + _PULSE_S:
             return
         if member.pulse is None:
             if now_s - member.asked_s >= _PULSE_S:
@@ -185,7 +185,7 @@ class Staff:
             return
         node.failures += 1
         self._next_look_s = 0.0
-        if node.failures >= _LIVES * max(1, node.slots):
+        if node.failures >= MAX_FAILURES * max(1, node.slots):
             node.refused = f"its players failed {node.failures} times in a row: {why}"
             self._report(f"machine {node.address} is left alone: {node.refused}")
         else:
@@ -199,7 +199,7 @@ class Staff:
         member.orders.clear()
         if kill:
             # A process that is stopped does not hear Ray.
-            self._slay.options(scheduling_strategy=_only(member.node)).remote(member.pid)
+            self._kill_process.options(scheduling_strategy=_only(member.node)).remote(member.pid)
         ray.kill(member.actor)
         self._next_look_s = 0.0
 
@@ -216,7 +216,7 @@ class Staff:
         """Give a player an order.
 
         Args:
-            method: of `Player`.
+            method: of `SelfPlayActor`.
             order: its first argument; it comes back with the answer, or in `lost`.
         """
         if not member.orders:
@@ -245,17 +245,17 @@ class Staff:
                 self._nodes[member.node].failures = 0
             yield order, answer
 
-    def hush(self) -> None:
+    def drain(self) -> None:
         """Let all players answer at once."""
         for member in self._members:
             if member.pid:
-                member.actor.hush.options(concurrency_group="watch").remote()
+                member.actor.drain.options(concurrency_group="watch").remote()
 
-    def turn(self, generation: int) -> None:
+    def invalidate(self, generation: int) -> None:
         """Let all players answer orders for older nets at once."""
         for member in self._members:
             if member.orders:
-                member.actor.turn.options(concurrency_group="watch").remote(generation)
+                member.actor.invalidate.options(concurrency_group="watch").remote(generation)
 
     @property
     def busy(self) -> bool:

@@ -1,6 +1,6 @@
 """What is ordered, what came back, what is missing: plain bookkeeping that knows nothing of Ray.
 
-Positions are counted from the beginning of the run's part, as they are searched. Players may be ahead of the
+Positions are counted from the beginning of the run's part, as they are searched. Workers may be ahead of the
 loop by so many positions, so that they do not wait while it learns.
 """
 
@@ -15,8 +15,9 @@ from arena.match_config import MatchConfig
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.game import Counters
 from training.settings.play import Mix
+from training.workers.self_play import PlayResult
 
-ORDER_S = 10.0
+TASK_S = 10.0
 """Seconds after which an order of self-play is answered with what is done (derived: a third of the 30 s
 within which games are to be with the run)."""
 _SMALLEST, _LARGEST = 32, 4096  # positions of an order
@@ -37,8 +38,8 @@ class NetName:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayOrder:
-    """Search so many positions with a net, or as many as `ORDER_S` allows.
+class PlayTask:
+    """Search so many positions with a net, or as many as `TASK_S` allows.
 
     Attributes:
         number: unique in this part of the run.
@@ -54,7 +55,7 @@ class PlayOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchOrder:
+class MatchTask:
     """Play a part of a match; `a` and `b` are the nets of its players."""
 
     number: int
@@ -63,11 +64,11 @@ class MatchOrder:
     b: NetName
 
 
-Order = PlayOrder | MatchOrder
+Task = PlayTask | MatchTask
 
 
 @dataclass(frozen=True, slots=True)
-class GameOrder:
+class GameTask:
     """Play one game of `training.match`; `a` and `b` are nets from files of the head, unnamed without one."""
 
     number: int
@@ -76,21 +77,6 @@ class GameOrder:
     index: int
     a: NetName
     b: NetName
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What comes back of a `PlayOrder`.
-
-    Attributes:
-        shard: bytes of a shard of the games that ended, empty without any.
-        seconds, cpu_seconds: that the order took, the second of the whole process.
-    """
-
-    shard: bytes
-    counters: Counters
-    seconds: float
-    cpu_seconds: float
 
 
 @dataclass(slots=True)
@@ -120,7 +106,7 @@ class Tally:
         return sum(age * n for age, n in ages) / max(1, total), max((age for age, _ in ages), default=0)
 
 
-class Desk:
+class Scheduler:
     """Hands out orders and takes back what became of them."""
 
     def __init__(self, seed: int) -> None:
@@ -128,7 +114,7 @@ class Desk:
         self._number = 0
         self._net: NetName | None = None
         self._mix: Mix | None = None
-        self._matches: deque[Order] = deque()
+        self._matches: deque[Task] = deque()
         self._size = _SMALLEST
         self._budget = 0  # positions that may be ordered in all
         self._searched = 0
@@ -138,7 +124,7 @@ class Desk:
         self.tally = Tally()
         self.results: dict[int, ArenaResult] = {}
 
-    def wish(self, net: NetName, mix: Mix, positions: int, ahead: int, players: int) -> None:
+    def set_target(self, net: NetName, mix: Mix, positions: int, ahead: int, players: int) -> None:
         """Say what the loop waits for from here on.
 
         Args:
@@ -162,7 +148,7 @@ class Desk:
 
     def match(self, parts: list[tuple[ArenaSpec, NetName, NetName]]) -> list[int]:
         """Put the parts of a match before everything else; return their numbers."""
-        orders = [MatchOrder(self._next_number(), *part) for part in parts]
+        orders = [MatchTask(self._next_number(), *part) for part in parts]
         self._matches.extend(orders)
         return [order.number for order in orders]
 
@@ -171,7 +157,7 @@ class Desk:
         self._matches.clear()
         self.results.clear()
 
-    def next(self) -> Order | None:
+    def next(self) -> Task | None:
         """Return what the next free player is to do, None if there is nothing."""
         if self._matches:
             return self._matches.popleft()
@@ -180,27 +166,27 @@ class Desk:
         number = self._next_number()
         seed = int(np.random.SeedSequence([self._seed, number]).generate_state(1, np.uint64)[0])
         self.out += self._size
-        return PlayOrder(number, seed, self._net, self.generation, self._mix, self._size)
+        return PlayTask(number, seed, self._net, self.generation, self._mix, self._size)
 
-    def lost(self, order: Order) -> None:
+    def lost(self, order: Task) -> None:
         """Take back an order whose player is gone."""
         self.tally.lost += 1
         self._back(order)
 
-    def damaged(self, order: Order) -> None:
+    def damaged(self, order: Task) -> None:
         """Take back an order whose answer cannot be read."""
         self.tally.damaged += 1
         self._back(order)
 
-    def _back(self, order: Order) -> None:
-        if isinstance(order, MatchOrder):
+    def _back(self, order: Task) -> None:
+        if isinstance(order, MatchTask):
             self._matches.appendleft(order)
         else:
             # Its positions are ordered anew, with the net of that time and another seed: games that began
             # with the old one may still be in flight somewhere.
             self.out -= order.positions
 
-    def played(self, order: PlayOrder, answer: Played) -> None:
+    def played(self, order: PlayTask, answer: PlayResult) -> None:
         """Count what came back; its games are kept elsewhere."""
         self.out -= order.positions
         moves = answer.counters.moves

@@ -6,12 +6,13 @@ import time
 
 from ray.util.metrics import Counter, Gauge
 
-from training.cluster.orders import Desk, Played
+from training.cluster.scheduler import Scheduler
+from training.workers.self_play import PlayResult
 
 _EVERY_S = 2.0
 
 
-class Gauges:
+class Metrics:
     """Metrics of one run, named `tengen_*` (Ray puts `ray_` in front)."""
 
     def __init__(self) -> None:
@@ -27,7 +28,7 @@ class Gauges:
         self._shown_s = time.monotonic()
         self._moves = self._judged = 0
 
-    def played(self, answer: Played, age: int) -> None:
+    def played(self, answer: PlayResult, age: int) -> None:
         """Count what came back.
 
         Args:
@@ -45,14 +46,14 @@ class Gauges:
         """Count an order that is given again."""
         self._lost.inc()
 
-    def show(self, desk: Desk, players: int, machines: int) -> None:
+    def show(self, scheduler: Scheduler, players: int, machines: int) -> None:
         """Set what changes with time, now and then."""
         since_s = time.monotonic() - self._shown_s
         if since_s < _EVERY_S:
             return
         self._positions_per_s.set(self._moves / since_s)
         self._evaluations_per_s.set(self._judged / since_s)
-        self._queue.set(desk.queue)
+        self._queue.set(scheduler.queue)
         self._players.set(players)
         self._machines.set(machines)
         self._shown_s += since_s

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from training.crew.cores import BusyShare
-from training.crew.worker import worker_main
 from training.data.journal import recover_journal, shard_stem
 from training.measure.arena import ArenaResult, ArenaSpec, joined
 from training.play.game import Counters
 from training.settings.play import Mix, PlayConfig
+from training.workers.cores import BusyShare
+from training.workers.interface import MAX_FAILURES, PoolConfig, WorkerError, WorkerPool
+from training.workers.process import worker_main
 
 _STOP_PATIENCE_S = 10.0
+_NICENESS = 10  # derived: a learner that shares a core with a worker gets nine tenths of it
 _LOOK_S = 0.2  # between two looks at the workers
-_LIVES = 3  # of a worker within one order: what kills it every time is no accident
-
-
-class WorkerError(RuntimeError):
-    """A worker failed; the message holds its traceback."""
 
 
 @dataclass(slots=True)
@@ -40,7 +36,7 @@ class _Cycle:
         open: workers that have not answered.
         progress: (games, positions) of each worker so far.
         saved: the same of its lives before this one.
-        counters, slowest_s, cpu_s: as `WorkerPool.play` returns them.
+        counters, slowest_s, cpu_s: as `LocalPool.play` returns them.
     """
 
     open: set[int]
@@ -78,7 +74,7 @@ class _WorkerHandle:
     gone: bool = False
 
 
-class WorkerPool:
+class LocalPool:
     """Worker processes that are given orders and answer when they are done.
 
     An order of self-play waits behind those before it, so that no worker waits for another one or for the
@@ -144,7 +140,7 @@ class WorkerPool:
     # --- what the run asks for
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
-        """See `Players.plan`: each worker plays its share when it has done what it was told before."""
+        """See `WorkerPool.plan`: each worker plays its share when it has done what it was told before."""
         self._cycles[cycle] = _Cycle({index for index, handle in enumerate(self._handles) if not handle.gone})
         share = -(-positions // len(self._handles))
         for handle in self._handles:
@@ -161,7 +157,7 @@ class WorkerPool:
         on_progress: Callable[[int, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[Counters, float, float]:
-        """See `Players.play`; the seconds are those of the slowest worker."""
+        """See `WorkerPool.play`; the seconds are those of the slowest worker."""
         if cycle not in self._cycles:
             self.plan(cycle, net, mix, positions)
         asked, shown = self._cycles[cycle], (0, 0)
@@ -187,13 +183,7 @@ class WorkerPool:
         Raises:
             WorkerError: a worker failed.
         """
-        n = len(self._handles)
-        edges = [spec.pairs * i // n for i in range(n + 1)]
-        parts = [
-            replace(spec, pairs=last - first, first_pair=spec.first_pair + first)
-            for first, last in itertools.pairwise(edges)
-        ]
-        answers = self._ask([("arena", part) for part in parts], stopped)
+        answers = self._ask([("arena", part) for part in spec.split(len(self._handles))], stopped)
         return joined(message[1] for message in answers if message[0] == "arena")
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
@@ -285,9 +275,9 @@ class WorkerPool:
         if kind == "done":
             asked = self._cycles[handle.orders.popleft()[1]]
             asked.open.discard(index)
-            asked.counters.add(said[0])
-            asked.slowest_s = max(asked.slowest_s, said[1])
-            asked.cpu_s += said[2]
+            asked.counters.add(said[0].counters)
+            asked.slowest_s = max(asked.slowest_s, said[0].seconds)
+            asked.cpu_s += said[0].cpu_seconds
         else:
             handle.question = None
             self._answers[index] = message
@@ -304,9 +294,9 @@ class WorkerPool:
             return
         process.join(1)  # the pipe closes a moment before the code is known
         handle.deaths += 1
-        if handle.deaths == _LIVES:
+        if handle.deaths == MAX_FAILURES:
             raise WorkerError(
-                f"self-play worker {index} ended unexpectedly {_LIVES} times in a row (exit code "
+                f"self-play worker {index} ended unexpectedly {MAX_FAILURES} times in a row (exit code "
                 f"{process.exitcode}); the same command continues from the last cycle"
             ) from error
         handle.pipe.close()
@@ -350,3 +340,19 @@ def _one_thread_each() -> Any:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+class LocalBackend:
+    """The machine of the run: worker processes, fed from its own disk."""
+
+    def device(self, learner: str) -> str:
+        """Return the learner's device."""
+        return learner
+
+    def open(self, pool: PoolConfig) -> WorkerPool:
+        """Start the processes."""
+        config = pool.config
+        return LocalPool(
+            pool.workers, pool.run_dir, config.play, config.games, pool.seed, pool.device, pool.report,
+            pool.silence_s, _NICENESS if config.ahead_cycles >= 1 else 0,
+        )  # fmt: skip

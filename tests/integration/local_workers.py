@@ -13,13 +13,13 @@ from pathlib import Path
 from unittest import mock
 
 from training import selfplay
-from training.crew import players
-from training.crew.crew import WorkerPool
-from training.crew.worker import work
+from training.workers import local
+from training.workers.local import LocalPool
+from training.workers.process import work
 
 
-class LocalCrew(WorkerPool):
-    """A crew whose workers are threads: the same orders, games, journals, shards; none can be killed."""
+class ThreadPool(LocalPool):
+    """A pool whose workers are threads: the same orders, games, journals, shards; none can be killed."""
 
     def _start(self, index: int, life: int) -> Connection:
         ours, theirs = Pipe()
@@ -44,7 +44,7 @@ def train(run_dir: Path, *arguments: str) -> Done:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
-            mock.patch.object(players, "WorkerPool", LocalCrew),
+            mock.patch.object(local, "LocalPool", ThreadPool),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):

@@ -13,23 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from training.crew.crew import WorkerPool
 from training.measure.arena import ArenaResult, ArenaSpec
 from training.play.game import Counters
 from training.settings.play import Mix
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
 
-_NICENESS = 10  # derived: a learner that shares a core with a worker gets nine tenths of it
+MAX_FAILURES = 3
+"""Failures in a row of a worker here, or of each core of a machine, that are no accident any more."""
 
 
-class Players(Protocol):
+class WorkerError(RuntimeError):
+    """Nobody can play, or a worker failed; the message says why."""
+
+
+class WorkerPool(Protocol):
     """Play what a run orders; finished games lie in its `records` when `play` returns."""
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
         """Tell what a cycle is to play before `play` asks for it, behind those that were planned before.
 
-        Players without work begin with it, while the run learns; `play` then waits for that. They may also
+        WorkerPool without work begin with it, while the run learns; `play` then waits for that. They may also
         take no notice. The arguments are those of `play`.
         """
 
@@ -106,7 +110,7 @@ class Backend(Protocol):
     def device(self, learner: str) -> str:
         """Return the device that nets play on, for a learner on this one."""
 
-    def open(self, pool: PoolConfig) -> Players:
+    def open(self, pool: PoolConfig) -> WorkerPool:
         """Take players on."""
 
 
@@ -122,19 +126,3 @@ def require_ray() -> None:
     """
     if importlib.util.find_spec("ray") is None:
         raise ConfigError(f"--ray needs Ray, which is not installed: {RAY_COMMAND}")
-
-
-class LocalBackend:
-    """The machine of the run: worker processes, fed from its own disk."""
-
-    def device(self, learner: str) -> str:
-        """Return the learner's device."""
-        return learner
-
-    def open(self, pool: PoolConfig) -> Players:
-        """Start the processes."""
-        config = pool.config
-        return WorkerPool(
-            pool.workers, pool.run_dir, config.play, config.games, pool.seed, pool.device, pool.report,
-            pool.silence_s, _NICENESS if config.ahead_cycles >= 1 else 0,
-        )  # fmt: skip

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from training.crew.crew import WorkerError, WorkerPool
 from training.data.shards import list_shards, read_shard
 from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
 from training.settings.play import Mix, PlayConfig
+from training.workers.local import LocalPool, WorkerError
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
@@ -24,19 +24,19 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def crew(tmp_path: Path, said: list[str]) -> Iterator[WorkerPool]:
+def pool(tmp_path: Path, said: list[str]) -> Iterator[LocalPool]:
     (tmp_path / "records").mkdir()
-    crew = WorkerPool(2, tmp_path, PLAY, 8, 3, "cpu", said.append)
-    yield crew
-    crew.close()
+    pool = LocalPool(2, tmp_path, PLAY, 8, 3, "cpu", said.append)
+    yield pool
+    pool.close()
 
 
-def kill(crew: WorkerPool, index: int) -> None:
-    os.kill(crew._processes[index].pid, signal.SIGKILL)
-    crew._processes[index].join(5)
+def kill(pool: LocalPool, index: int) -> None:
+    os.kill(pool._processes[index].pid, signal.SIGKILL)
+    pool._processes[index].join(5)
 
 
-def test_a_killed_worker_goes_on_where_it_was(crew: WorkerPool, said: list[str], tmp_path: Path) -> None:
+def test_a_killed_worker_goes_on_where_it_was(pool: LocalPool, said: list[str], tmp_path: Path) -> None:
     killed, seen = [], []
     journals = [tmp_path / "records" / f"000001-00{life}.journal" for life in ("", "-1")]
 
@@ -44,10 +44,10 @@ def test_a_killed_worker_goes_on_where_it_was(crew: WorkerPool, said: list[str],
         seen.append((games, positions))
         journal = journals[len(killed)] if len(killed) < 2 else None
         if journal is not None and journal.exists() and journal.stat().st_size:
-            killed.append(crew._processes[0].pid)
-            kill(crew, 0)
+            killed.append(pool._processes[0].pid)
+            kill(pool, 0)
 
-    counters, _, _ = crew.play(1, "tactical", MIX, 16_000, watch, lambda: False)
+    counters, _, _ = pool.play(1, "tactical", MIX, 16_000, watch, lambda: False)
     assert len(set(killed)) == 2
     assert len(said) == 2 and "exit code -9" in said[0]
     assert seen == sorted(seen)
@@ -61,14 +61,14 @@ def test_a_killed_worker_goes_on_where_it_was(crew: WorkerPool, said: list[str],
     assert counters.moves >= 16_000
 
 
-def test_a_worker_that_died_while_idle_gets_its_next_order(crew: WorkerPool, said: list[str]) -> None:
-    kill(crew, 1)
-    counters, _, _ = crew.play(1, "tactical", MIX, 2000, lambda *_: None, lambda: False)
+def test_a_worker_that_died_while_idle_gets_its_next_order(pool: LocalPool, said: list[str]) -> None:
+    kill(pool, 1)
+    counters, _, _ = pool.play(1, "tactical", MIX, 2000, lambda *_: None, lambda: False)
     assert counters.moves >= 2000 and len(said) == 1
     player = ArenaPlayer("t", "tactical", 8)
     spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
-    kill(crew, 0)
-    assert crew.arena(spec, lambda: False).pairs == play_arena(spec).pairs
+    kill(pool, 0)
+    assert pool.arena(spec, lambda: False).pairs == play_arena(spec).pairs
 
 
 @pytest.mark.parametrize("order", ["play", "arena"])
@@ -80,72 +80,72 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
 
     def report(line: str) -> None:
         said.append(line)
-        crew._silence_s = 0.0  # enough seen; the next one may take its time to start
+        pool._silence_s = 0.0  # enough seen; the next one may take its time to start
 
-    crew = WorkerPool(2, tmp_path, PLAY, 8, 3, "cpu", report)
+    pool = LocalPool(2, tmp_path, PLAY, 8, 3, "cpu", report)
 
     def hang(*_: object) -> bool:
         if not hung:
-            hung.append(crew._processes[0].pid)
+            hung.append(pool._processes[0].pid)
             os.kill(hung[0], signal.SIGSTOP)
-            crew._silence_s = 5.0
+            pool._silence_s = 5.0
         return False
 
     try:
-        begun, _, _ = crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)  # all have loaded
+        begun, _, _ = pool.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)  # all have loaded
         if order == "play":
-            counters, _, _ = crew.play(2, "tactical", MIX, 8000, hang, lambda: False)
+            counters, _, _ = pool.play(2, "tactical", MIX, 8000, hang, lambda: False)
             games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
             assert counters.moves >= 8000 and len(games) == begun.games + counters.games
         else:
             rollouts = ArenaPlayer("r", "rollouts:30")
             spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
-            assert crew.arena(spec, hang).pairs == play_arena(spec).pairs
+            assert pool.arena(spec, hang).pairs == play_arena(spec).pairs
     finally:
-        crew.close()
+        pool.close()
     assert "worker 0 said nothing for 5 s: killed" in said[0] and "exit code -9" in said[1]
     assert len(said) == 2 and not list((tmp_path / "records").glob("*.journal"))
 
 
 def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(
-    crew: WorkerPool, tmp_path: Path
+    pool: LocalPool, tmp_path: Path
 ) -> None:
-    crew.plan(1, "tactical", MIX, 500)
-    crew.plan(2, "tactical", MIX, 10**6)
-    first, _, _ = crew.play(1, "uniform", MIX, 1, lambda *_: None, lambda: False)
+    pool.plan(1, "tactical", MIX, 500)
+    pool.plan(2, "tactical", MIX, 10**6)
+    first, _, _ = pool.play(1, "uniform", MIX, 1, lambda *_: None, lambda: False)
     assert first.moves >= 500, "as it was planned"
     player = ArenaPlayer("t", "tactical", 8)
     spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
-    assert crew.arena(spec, lambda: False).pairs == play_arena(spec).pairs, "cycle 2 is far from its end"
-    late = crew.close()
+    assert pool.arena(spec, lambda: False).pairs == play_arena(spec).pairs, "cycle 2 is far from its end"
+    late = pool.close()
     shards = {path.name[:6]: read_shard(path) for path in list_shards(tmp_path / "records")}
     assert set(shards) == {"000001", "000002"}
     games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
     assert late.moves > 0 and first.games + late.games == len(games), "nothing that was played is forgotten"
 
 
-def test_a_worker_that_dies_while_the_run_learns_is_started_again(crew: WorkerPool, said: list[str]) -> None:
-    crew.plan(1, "tactical", MIX, 500)
-    crew.plan(2, "tactical", MIX, 3000)
-    crew.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
-    kill(crew, 1)
-    crew.poll()
+def test_a_worker_that_dies_while_the_run_learns_is_started_again(pool: LocalPool, said: list[str]) -> None:
+    pool.plan(1, "tactical", MIX, 500)
+    pool.plan(2, "tactical", MIX, 3000)
+    pool.play(1, "tactical", MIX, 500, lambda *_: None, lambda: False)
+    kill(pool, 1)
+    pool.poll()
     assert len(said) == 1 and "started again" in said[0]
-    counters, _, _ = crew.play(2, "tactical", MIX, 3000, lambda *_: None, lambda: False)
+    counters, _, _ = pool.play(2, "tactical", MIX, 3000, lambda *_: None, lambda: False)
     assert counters.moves >= 3000 and len(said) == 1
 
 
 def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
-    crew = WorkerPool(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
+    pool = LocalPool(1, tmp_path / "gone", PLAY, 8, 3, "cpu")
     try:
         with pytest.raises(WorkerError, match=r"worker 0 failed: .*000001-00\.journal") as caught:
-            crew.play(1, "tactical", MIX, 100, lambda *_: None, lambda: False)
+            pool.play(1, "tactical", MIX, 100, lambda *_: None, lambda: False)
         assert "Traceback" not in str(caught.value)
     finally:
-        crew.close()
+        pool.close()
 
 
-def test_what_kills_a_worker_every_time_ends_the_run(crew: WorkerPool, said: list[str]) -> None:
+def test_what_kills_a_worker_every_time_ends_the_run(pool: LocalPool, said: list[str]) -> None:
     with pytest.raises(WorkerError, match=r"worker 0 ended unexpectedly 3 times in a row \(exit code -9\)"):
-        crew.play(1, "tactical", MIX, 10**9, lambda *_: kill(crew, 0), lambda: False)
+        pool.play(1, "tactical", MIX, 10**9, lambda *_: kill(pool, 0), lambda: False)
     assert len(said) == 2

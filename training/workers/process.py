@@ -1,4 +1,4 @@
-"""A worker: a process of its own that plays what the crew orders.
+"""A worker: a process of its own that plays what the pool orders.
 
 Finished games are appended to a journal at once, which becomes a shard at the end of each order, so that
 killing a worker loses only the games in flight. Orders come through a pipe; a closed pipe ends the worker.
@@ -25,9 +25,9 @@ from engine.evaluator.onnx import OnnxEvaluator
 from training.data.journal import Journal, shard_stem
 from training.data.records import SelfPlayRecord
 from training.play.evaluators import load_evaluator
-from training.play.groups import GameGroups
 from training.play.planes import opening_planes
 from training.settings.play import Mix
+from training.workers.self_play import SelfPlayWorker
 
 REPORT_S = 1.0  # seconds between progress reports
 
@@ -72,8 +72,8 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
     seconds, session). Orders to play wait for one another; the others are obeyed at once, in the middle of a
     game, which then goes on. While it works it says ("progress", games, positions) or ("alive",) once a
-    second, so that silence means that it hangs. Answers are ("done", counters, elapsed_s, cpu_s), ("arena",
-    result), ("raw", evaluations a second, and a CPU second) and ("error", text).
+    second, so that silence means that it hangs. Answers are ("done", `PlayResult`), ("arena", result),
+    ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
         connection: this end of the pipe.
@@ -97,12 +97,11 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
 class _Worker:
     def __init__(self, connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
         self._connection, self._run_dir, self._options = connection, run_dir, options
-        self._play = GameGroups(options["play"], options["games"], options["seed"])
-        self._net = ""
+        self._games = SelfPlayWorker(options["play"], options["games"], options["device"])
+        self._games.seed(options["seed"])
         self._next_report_s = 0.0
         self._stopped = False
         self._waiting: deque[tuple[Any, ...]] = deque()
-        self._aside_s = self._aside_cpu_s = 0.0  # spent on other orders within one to play
 
     def obey(self) -> None:
         while not self._stopped:
@@ -146,17 +145,10 @@ class _Worker:
             if order[0] == "play":
                 self._waiting.append(order)
                 continue
-            started_s, started_cpu_s = time.monotonic(), time.process_time()
-            self._obey_at_once(order)
-            self._aside_s += time.monotonic() - started_s
-            self._aside_cpu_s += time.process_time() - started_cpu_s
+            with self._games.paused():
+                self._obey_at_once(order)
 
     def _self_play(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
-        if net != self._net:
-            self._play.use(load_evaluator(net, self._options["device"]))
-            self._net = net
-        started_s, started_cpu_s = time.monotonic(), time.process_time()
-        self._aside_s = self._aside_cpu_s = 0.0
         records = self._run_dir / "records"
         name = shard_stem(cycle, self._options["index"], self._options["life"])
         journal = Journal(records / f"{name}.journal")
@@ -174,7 +166,8 @@ class _Worker:
                 self._next_report_s = now_s + REPORT_S
                 self._connection.send(("progress", games_done, positions_done))
                 self._listen()
-                self._aside_s += pause_while_timed(stop=paused)
+                with self._games.paused():
+                    pause_while_timed(stop=paused)
             return self._stopped
 
         def paused() -> bool:
@@ -183,9 +176,6 @@ class _Worker:
             self._listen()
             return self._stopped
 
-        self._play.on_record = keep
-        counters = self._play.play(mix, positions, stop)
+        result = self._games.play(net, lambda: net, mix, positions, keep, stop)
         journal.seal()
-        elapsed_s = time.monotonic() - started_s - self._aside_s
-        cpu_s = time.process_time() - started_cpu_s - self._aside_cpu_s
-        self._connection.send(("done", counters, elapsed_s, cpu_s))
+        self._connection.send(("done", result))

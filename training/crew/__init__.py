@@ -1,1 +1,0 @@
-"""Processes that play: the worker, the crew of them, how many, how fast."""
