@@ -1,4 +1,4 @@
-"""The seam between a run and whoever plays for it: processes of this machine, or those of many.
+"""The interface between a run and what plays for it: processes of this machine, or of many.
 
 The loop asks for positions, for matches, for an end, and for nothing else. `LocalBackend` is the machine that
 the run is on; `training.cluster` is the other implementation.
@@ -28,7 +28,7 @@ class WorkerError(RuntimeError):
 
 
 class WorkerPool(Protocol):
-    """Play what a run orders; finished games lie in its `records` when `play` returns."""
+    """Play what a run orders; finished games are in its `records` when `play` returns."""
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
         """Tell what a cycle is to play before `play` asks for it, behind those that were planned before.

@@ -79,7 +79,7 @@ class LocalPool:
 
     An order of self-play waits behind those before it, so that no worker waits for another one or for the
     run; a match is played at once. A worker that is killed (by a system short of memory, say) or hangs is
-    started again and goes on with its orders; its finished games are saved, those in flight are lost.
+    started again and continues with its orders; its finished games are saved, those in flight are lost.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
 
     Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
     seconds, session). Orders to play wait for one another; the others are obeyed at once, in the middle of a
-    game, which then goes on. While it works it says ("progress", games, positions) or ("alive",) once a
+    game, which then continues. While it works it says ("progress", games, positions) or ("alive",) once a
     second, so that silence means that it hangs. Answers are ("done", `PlayResult`), ("arena", result),
     ("raw", evaluations a second, and a CPU second) and ("error", text).
 
