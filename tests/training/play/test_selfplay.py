@@ -134,7 +134,7 @@ def test_a_root_that_is_decided_ends_the_game_for_both_sides(proven, flag, outco
         QUICK, (9, 9), lambda: (4, 0), records.append, Solver(10), Counters(), lambda: "n", Mistakes()
     )
     batch, evaluator = LeafBatch(1, 9, 9), HashedEvaluator(2)
-    while game._builder is None or len(game._builder._flags) < 2:
+    while game._builder is None or len(game._builder._positions) < 2:
         batch.step([game], evaluator, rounds=1)
     mover, played = game.board.to_move, game.board.ply
     game.tree.prove(proven, 8, game.board.legal_points()[0])
