@@ -52,7 +52,9 @@ def main(argv: Sequence[str], version: str) -> int:
         for name in ("starlette", "uvicorn", "websockets"):
             if importlib.util.find_spec(name) is None:
                 raise EngineError(MISSING)
-        settings = [f"memory_bytes={MEMORY_MIB << 20}", *options.settings]
+        from board.engine_pool import board_threads
+
+        settings = [f"memory_bytes={MEMORY_MIB << 20}", f"threads={board_threads()}", *options.settings]
         if options.net is not None:
             net = Path(options.net)
             settings.append(f"net={net.resolve() if net.is_file() else options.net}")
@@ -62,7 +64,7 @@ def main(argv: Sequence[str], version: str) -> int:
         from board.launch import serve
 
         names, arguments = named(options.opponent)
-        pool = EnginePool(options.engines, [*settings, *arguments], names)
+        pool = EnginePool(options.engines, [*settings, *arguments], names, config.threads)
         if config.net not in (EngineConfig().net, "uniform", "hashed"):
             pool.check()  # a net of the options may be missing or invalid; the page would say so too late
         return serve(options.address, options.port, pool, browser=not options.no_browser, version=version)

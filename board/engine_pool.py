@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from engine.cores import usable_cores
 from engine.errors import EngineError
 
 MAX_QUEUE = 64
@@ -27,6 +28,18 @@ START_S = 60.0
 """Longest start of an engine, s (derived: 1 s on an idle machine)."""
 ENGINE_ARGUMENT = "--board-engine"
 """First argument that makes the packed program an engine process."""
+
+
+THREADS = b"threads "
+"""Begins the line that tells an engine process how many threads its searches may have."""
+MAX_BOARD_THREADS = 8
+"""Most threads of all engines together, unless --set threads=... says otherwise (derived: more leave little
+to other programs)."""
+
+
+def board_threads() -> int:
+    """Return the threads that all engines together may have: one core is left to page and server."""
+    return max(1, min(MAX_BOARD_THREADS, usable_cores() - 1))
 
 
 class Owner(Protocol):
@@ -142,14 +155,18 @@ class EngineProcess:
 class EnginePool:
     """Gives engine processes to pages, a bounded number."""
 
-    def __init__(self, max_engines: int, settings: list[str], brains: Sequence[str] = ()) -> None:
+    def __init__(
+        self, max_engines: int, settings: list[str], brains: Sequence[str] = (), threads: int = 1
+    ) -> None:
         """Set the largest number of engines.
 
         Args:
             max_engines: processes that may run in parallel.
             settings: arguments of an engine process: KEY=VALUE, and brains (see `board.brains`).
             brains: names of other brains that they know.
+            threads: of all searches together; engines share them evenly.
         """
+        self._threads = threads
         self.max_engines, self.brains = max_engines, list(brains)
         self._settings = settings
         self._engines: dict[Owner, EngineProcess] = {}
@@ -206,13 +223,22 @@ class EnginePool:
             longest.evicted()
         engine = EngineProcess(self.command, on_line, on_end)
         self._engines[owner] = engine
+        self._share_threads()
         return engine
+
+    def _share_threads(self) -> None:
+        """Tell all engines their share; with more engines than threads each has one."""
+        if self._engines and self._threads > 1:
+            line = THREADS + b"%d\n" % max(1, self._threads // len(self._engines))
+            for engine in self._engines.values():
+                engine.send(line)
 
     def release(self, owner: Owner) -> None:
         """End the engine of a page, if it has one."""
         engine = self._engines.pop(owner, None)
         if engine is not None:
             engine.end()
+            self._share_threads()
 
     def close(self) -> None:
         """End all engines."""

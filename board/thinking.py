@@ -65,6 +65,10 @@ class Thinking:
         self._solver = Solver(SOLVER_TABLE_LOG2)
         self.net_name = self._engines.engine(STRONGEST).net_name
 
+    def limit_threads(self, most: int) -> None:
+        """Let searches have at most so many threads for now, also the running one (any thread)."""
+        self._engines.limit_threads(most)
+
     def answer(self, request: EngineRequest, stop: threading.Event) -> None:
         """Answer a request until it is answered or `stop` is set.
 

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 
 from board.answers import answer, refusal
+from board.engine_pool import THREADS
 from board.messages import (
     AnswerSwap2,
     EngineRequest,
@@ -45,6 +46,7 @@ class Worker:
         self._stop = threading.Event()
         self._levels: list[int] = []
         self._end: Callable[[], None] = lambda: None
+        self._limit_threads: Callable[[int], None] = lambda most: None
 
     def say(self, text: str) -> None:
         """Write an answer; a server that is gone ends the process."""
@@ -71,6 +73,7 @@ class Worker:
             self.say(answer("broken", 0, text=f"the engine cannot be loaded: {error}"))
             return BROKEN
         self._end = brains.end
+        self._limit_threads = thinking.limit_threads
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         threading.Thread(target=self._live, name="sign-of-life", daemon=True).start()
         self.say(answer("ready", 0, net=thinking.net_name))
@@ -114,6 +117,9 @@ class Worker:
                 self._take(line)
 
     def _take(self, line: bytes) -> None:
+        if line.startswith(THREADS):
+            self._limit_threads(int(line[len(THREADS) :]))
+            return
         try:
             request = parse_request(line)
         except MessageError as error:

@@ -390,6 +390,10 @@ class Engine:
         self.config = self.config.replace(threads=threads)
         return self._resources.set_threads(threads)
 
+    def limit_threads(self, most: int) -> None:
+        """Let searches have at most so many threads for now, also the running one (any thread)."""
+        self._resources.limit_threads(most)
+
     def clear_tree(self) -> None:
         """Clear the tree, the solver and the cache of evaluations."""
         self._last = None

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.config import SEARCH_PREFIX, EngineConfig, convert
+from engine.config import MAX_THREADS, SEARCH_PREFIX, EngineConfig, convert
 from engine.cores import usable_cores
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
@@ -49,9 +49,11 @@ class Resources:
         self._memory_bytes = config.memory_bytes
         self._held_bytes = UNKNOWN_PRIVATE_BYTES
         self._helper_bytes = THREAD_BYTES
+        self._possible_threads = 1
         self._log = log
         self._noted_rules: set[int] = set()
         self._threads = config.threads
+        self._max_threads = MAX_THREADS
         self._noted_threads: set[str] = set()
 
     def note_rule(self, rule: int) -> None:
@@ -125,9 +127,16 @@ class Resources:
         if remark is not None and remark not in self._noted_threads:
             self._noted_threads.add(remark)
             self._log(remark)
-        search.threads = threads
+        self._possible_threads = threads
+        search.threads = min(threads, self._max_threads)
         search.set_memory(self._tree_bytes())
         return remark
+
+    def limit_threads(self, most: int) -> None:
+        """Let searches have at most so many threads for now, also the running one (any thread)."""
+        self._max_threads = most
+        if self._search is not None:
+            self._search.threads = min(self._possible_threads, most)
 
     def set_memory(self, max_bytes: int | None) -> int | None:
         """Limit the private memory of the process, bytes; None or 0: no limit.
@@ -167,7 +176,7 @@ class Resources:
         from engine.evaluator.cache import CachedEvaluator
 
         cache = self._evaluator.max_bytes if isinstance(self._evaluator, CachedEvaluator) else 0
-        helpers = 0 if self._search is None else self._search.threads - 1
+        helpers = self._possible_threads - 1
         return cache + helpers * self._helper_bytes
 
 

@@ -1,12 +1,18 @@
 """Search many positions with a kernel that is watched for wrong memory and undefined arithmetic.
 
     python -m tests.sanitize [--positions N] [--keep DIR]
+    python -m tests.sanitize --threads [--searches N] [--without-lock] [--keep DIR]
 
 A copy of the sources is built with the address and undefined-behaviour sanitizers of the compiler (gcc or
 clang), with the audit of the debug build, and does what `tests.golden.compare` does: every rule, side and
 evaluator, little memory, roots that move on, batches. Then it plays with the boards and the solver. The first
 fault ends it. The digests are held against those of this checkout's own kernel, since a kernel that is
 watched must find the same; numpy has one thread in both, since more of them sum in another order.
+
+With `--threads` the kernel is built with the thread sanitizer and does the searches of `tests.threads`: 2 to
+16 threads on many positions, with little memory, proofs, stops and roots that move on. A data race ends it
+with status 1; no report is suppressed. `--without-lock` leaves out the lock of the search, to see that the
+race is found: status 0 if it is.
 """
 
 from __future__ import annotations
@@ -28,6 +34,11 @@ TESTS = tuple(
     for name in ("search/test_backup", "rules/test_rules", "rules/test_renju", "threats/test_solver")
 )
 """What runs besides the searches."""
+THREADED = (
+    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
+    "engine.evaluator._backend", "engine.search._tree", "engine.search._threads",
+)  # fmt: skip
+"""The kernel that several threads run."""
 
 
 def runtime(name: str) -> str:
@@ -45,13 +56,48 @@ def runtime(name: str) -> str:
     return found
 
 
+def check_threads(searches: int, keep: Path | None, *, without_lock: bool) -> int:
+    """Search with several threads under the thread sanitizer; 0 when it found what it should find."""
+    library = runtime("libtsan.so")
+    with tempfile.TemporaryDirectory(prefix="sanitize-") as scratch:
+        copy = keep or Path(scratch) / "checkout"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
+        build = {**os.environ, "TENGEN_SANITIZE": "thread", "TENGEN_QUICK": "1"}
+        build["TENGEN_MODULES"] = ",".join(THREADED)
+        if without_lock:
+            build["TENGEN_NO_LOCK"] = "1"
+        setup = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        if subprocess.run(setup, cwd=copy, env=build, check=False).returncode != 0:
+            return 2
+        watched = {
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LD_PRELOAD": library,
+            "TSAN_OPTIONS": "halt_on_error=1 exitcode=66",
+        }
+        run = [sys.executable, "-m", "tests.threads", "--searches", str(searches), "--longest", "1500"]
+        found = subprocess.run(run, cwd=copy, env=watched, stderr=subprocess.PIPE, text=True, check=False)
+    race = "WARNING: ThreadSanitizer: data race" in found.stderr
+    print("\n".join(found.stderr.splitlines()[: 40 if not without_lock else 6]), file=sys.stderr)
+    if without_lock:
+        print("the planted race was found" if race else "the planted race was NOT found")
+        return 0 if race else 1
+    return 0 if found.returncode == 0 and not race else 1
+
+
 def main() -> int:
     """Build, search, compare; 0 when nothing was found."""
     summary = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.sanitize", description=summary)
     parser.add_argument("--positions", type=int, default=220, metavar="N", help="how many (default 220)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="build here and use what is built already")
+    parser.add_argument("--threads", action="store_true", help="look for data races of several threads")
+    parser.add_argument("--searches", type=int, default=300, metavar="N", help="with --threads (default 300)")
+    parser.add_argument("--without-lock", action="store_true", help="with --threads: plant a race")
     args = parser.parse_args()
+    if args.threads:
+        return check_threads(args.searches, args.keep, without_lock=args.without_lock)
     libraries = [runtime("libasan.so"), runtime("libubsan.so")]
     with tempfile.TemporaryDirectory(prefix="sanitize-") as scratch:
         copy = args.keep or Path(scratch) / "checkout"

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_board_options(parser)
     add_rows_option(parser)
-    add_config_options(parser)
+    add_config_options(parser, threads=True)
     parser.add_argument(
         "--time",
         type=float,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 
-from engine.config import EngineConfig, load_config
+from engine.config import MAX_THREADS, MIN_THREADS, EngineConfig, load_config
+from engine.ranges import shown
 from engine.rules._board import MAX_SIDE, MIN_SIDE
 from engine.rules.rule import Rule, rule_from_mask
 
 
-def add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Add --net, --config and --set."""
+def add_config_options(parser: argparse.ArgumentParser, *, threads: bool = False) -> None:
+    """Add --net, --config and --set, and --threads if wanted."""
     parser.add_argument(
         "--net",
         metavar="NET",
@@ -25,6 +26,10 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="one setting, wins over the file; repeatable",
     )
+    if threads:
+        parser.add_argument(
+            "--threads", type=parse_threads, metavar="N", help="that search one tree together (default 1)"
+        )
 
 
 def config_from(args: argparse.Namespace, **defaults: object) -> EngineConfig:
@@ -37,6 +42,8 @@ def config_from(args: argparse.Namespace, **defaults: object) -> EngineConfig:
         ConfigError: unknown key or bad value.
     """
     settings = list(args.set) + ([f"net={args.net}"] if args.net is not None else [])
+    if getattr(args, "threads", None) is not None:
+        settings.append(f"threads={args.threads}")
     config = load_config(args.config, settings)
     untouched = EngineConfig()
     changes = {k: v for k, v in defaults.items() if getattr(config, k) == getattr(untouched, k)}
@@ -61,6 +68,17 @@ def add_rows_option(parser: argparse.ArgumentParser) -> None:
         "--rows-from", choices=["top", "bottom"], default="top", dest="rows_from",
         help="where row 1 is; players of renju count from the bottom (default top)",
     )  # fmt: skip
+
+
+def parse_threads(text: str) -> int:
+    """Read a number of threads.
+
+    Raises:
+        argparse.ArgumentTypeError: no number, or out of range.
+    """
+    if not re.fullmatch(r"[0-9]{1,4}", text.strip()) or not MIN_THREADS <= int(text) <= MAX_THREADS:
+        raise argparse.ArgumentTypeError(f"threads are {MIN_THREADS} to {MAX_THREADS}, not {shown(text)}")
+    return int(text)
 
 
 def parse_size(text: str) -> tuple[int, int]:

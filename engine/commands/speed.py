@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from engine.commands.bench import SEED
-from engine.commands.options import add_board_options, add_config_options, config_from
+from engine.commands.options import add_board_options, add_config_options, config_from, parse_threads
+from engine.commands.thread_speed import measure_threads
 from engine.config import EngineConfig
 from engine.encoding import encode
 from engine.engine import Engine
+from engine.errors import ConfigError
 from engine.evaluator._lines import PATHS
 from engine.evaluator.base import STUB_COST, Evaluator
 from engine.evaluator.hashed import HashedEvaluator
@@ -62,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lines", choices=PATHS, help="run a line net on these loops (default: this processor's fastest)"
     )
+    parser.add_argument(
+        "--threads", type=parse_threads, metavar="N",
+        help="measure only what N threads of one search gain over one, in wall time (needs idle cores)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -70,7 +76,11 @@ def run(args: argparse.Namespace) -> int:
     config = config_from(args).replace(cache_mib=0, symmetry=False, simulations=None, seed=SEED)
     if args.lines is not None:
         config = config.replace(lines=args.lines)
-    facts = measure(config, args.size, args.rule, max(1, args.repeats), max(0.01, args.seconds))
+    repeats, seconds = max(1, args.repeats), max(0.01, args.seconds)
+    if args.threads is not None:
+        facts = threads_facts(config, args.size, args.rule, args.threads, repeats, seconds)
+    else:
+        facts = measure(config, args.size, args.rule, repeats, seconds)
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
@@ -120,6 +130,23 @@ def measure(
     facts["repeats"] = repeats
     engine.close()
     return facts
+
+
+def threads_facts(
+    config: EngineConfig, size: tuple[int, int], rule: Rule, threads: int, repeats: int, seconds: float
+) -> dict[str, Any]:
+    """Return what several threads gain, by name.
+
+    Raises:
+        ConfigError: the net is called from Python.
+    """
+    evaluator = make_evaluator(config, SEED, decorate=False)
+    if evaluator.backend is None:
+        raise ConfigError(f"{evaluator.name} searches with one thread: it is called from Python")
+    facts = measure_threads(evaluator, opening(size, rule), threads, repeats, seconds)
+    if isinstance(evaluator, LineEvaluator):
+        facts["lines"] = evaluator.line_net.path
+    return {**facts, "board": f"{size[0]}x{size[1]}", "machine": machine()}
 
 
 def opening(size: tuple[int, int], rule: int) -> Board:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_rows_option(parser)
     parser.add_argument("--ascii", action="store_true", help="letters instead of stones")
-    add_config_options(parser)
+    add_config_options(parser, threads=True)
 
 
 def _check_options(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from engine.config import EngineConfig
+from engine.config import MAX_THREADS, EngineConfig
 from engine.engine import Engine
 from engine.evaluator.make import make_evaluator
 from engine.levels import STRONGEST
@@ -28,13 +28,16 @@ class Engines:
         self._log = log
         self._evaluator = make_evaluator(self._config, config.seed or 0)
         self._engines: dict[int, Engine] = {}
+        self._max_threads = MAX_THREADS
         self.engine(STRONGEST).warm_up()
 
     def engine(self, level: int) -> Engine:
         """Return the engine of a level, 1 to 10; the next call for the level returns the same one."""
         if level not in self._engines:
             config = self._config.replace(level=None if level == STRONGEST else level)
-            self._engines[level] = Engine(config, evaluator=self._evaluator, log=self._log)
+            engine = Engine(config, evaluator=self._evaluator, log=self._log)
+            engine.limit_threads(self._max_threads)
+            self._engines[level] = engine
         return self._engines[level]
 
     def placed(self, game: Game, level: int) -> Engine:
@@ -43,6 +46,12 @@ class Engines:
         engine.new_game(game.board.width, game.board.height, game.rule)
         engine.set_position(game.stones, game.board.to_move)
         return engine
+
+    def limit_threads(self, most: int) -> None:
+        """Let searches have at most so many threads for now, also the running one (any thread)."""
+        self._max_threads = most
+        for engine in list(self._engines.values()):
+            engine.limit_threads(most)
 
     def keep(self, levels: Collection[int]) -> None:
         """Close all engines but those of these levels and the strongest."""

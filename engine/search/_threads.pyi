@@ -23,6 +23,8 @@ class Helper:
         """Search until the search is over. Call it once after each `begin_threads`, in a thread."""
     def abandon(self) -> None:
         """Give up a search that has begun, in place of `run`."""
+    def withdraw(self) -> None:
+        """Tell it that its part of the running search is over; called by the thread that began the search."""
     @property
     def busy(self) -> bool:
         """Whether it has begun a search and not ended it."""

@@ -67,6 +67,13 @@ cdef class Helper:
     def abandon(self):
         self.running.release()
 
+    def withdraw(self):
+        cdef TreeState* t = &self.tree.state
+        with nogil:
+            lock_tree(t, &t.main)
+            self.worker.generation = -1
+            unlock_tree(t, &t.main)
+
     @property
     def busy(self):
         return self.running.locked()

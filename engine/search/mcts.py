@@ -79,7 +79,7 @@ class Search:
         self._solver = Solver(self.params.solver_table_log2) if solver else None
         self.tree = Tree(self.params, memory_bytes, self._solver)
         self.threads = threads
-        """Threads of the next search."""
+        """Threads of a search (any thread). A running one gets fewer at once, never more."""
         self.helpers = HelperThreads(self.tree, self.params.solver_table_log2 if solver else None, log)
         """The threads besides the caller's."""
         self._root_solver: RootSolver | None = None
@@ -146,6 +146,7 @@ class Search:
         info_s = now_s + (FIRST_INFO_S if self.info_interval_s < INFO_INTERVAL_S else self.info_interval_s)
         with self.helpers.searching(self.threads, backend, vct=vct):
             while True:
+                self.helpers.limit(self.threads)
                 next_check = _next_check_at(state.simulations)
                 alive = simulate(next_check - state.simulations)
                 state.now_s = now_s = self._now_s()

@@ -36,6 +36,7 @@ class HelperThreads:
         self._log = log
         self._helpers: list[Helper] = []
         self._late: list[Helper] = []  # of another evaluator, not ended yet
+        self._searching: list[Helper] = []
         self._source: KernelBackend | None = None  # of the backends of the helpers
 
     @contextlib.contextmanager
@@ -57,8 +58,11 @@ class HelperThreads:
             return
         begin_threads(self._tree, ready, vct=vct)
         try:
-            yield 1 + self._start(ready)
+            started = self._start(ready)
+            self._searching = ready[:started]
+            yield 1 + started
         finally:
+            self._searching = []
             end_threads(self._tree)
 
     def _ready(self, count: int, backend: KernelBackend | None) -> list[Helper]:
@@ -97,6 +101,11 @@ class HelperThreads:
                 )
                 return i
         return len(helpers)
+
+    def limit(self, threads: int) -> None:
+        """Let no more than so many threads, this one included, go on with the running search."""
+        while len(self._searching) >= threads > 0:
+            self._searching.pop().withdraw()
 
     def join(self, timeout_s: float) -> bool:
         """Wait until all helpers have ended; return False if the time was too short."""

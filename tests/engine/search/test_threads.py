@@ -20,7 +20,7 @@ from engine.search._threads import Helper, begin_threads, end_threads, thread_co
 from engine.search._tree import PROVEN_WIN, Tree
 from engine.search.mcts import Search
 from engine.search.params import SearchParams
-from engine.search.stoppers import NodeLimit
+from engine.search.stoppers import NodeLimit, SearchState
 from engine.timing.clock import SystemClock
 from tests.helpers.search import put
 from tests.threads import search_randomly
@@ -97,6 +97,23 @@ def test_a_helper_that_never_gets_a_core_keeps_nobody_waiting(monkeypatch: pytes
     assert search.tree.signature() == before
 
 
+def test_a_running_search_can_get_fewer_threads() -> None:
+    search = Search(SMALL, 16 << 20, threads=4)
+
+    class Fewer:
+        """Takes all helpers away, and waits until they have ended."""
+
+        def should_stop(self, state: SearchState) -> str | None:
+            search.threads = 1
+            if state.simulations < 400:
+                return None
+            return "fewer" if search.helpers.join(30) else "stuck"
+
+    result = search.search(Board(9, 9, 0), HashedEvaluator(4), [Fewer()])
+    assert result.stop_reason == "fewer"
+    search.tree.check()
+
+
 def test_threads_that_cannot_be_started_are_fewer_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(function: object, arguments: object) -> int:
         raise RuntimeError("can't start new thread")
@@ -157,6 +174,10 @@ def test_more_threads_than_cores_are_told_once(monkeypatch: pytest.MonkeyPatch) 
     assert said == ["threads: 16 are more than the 3 cores that this process may use; searching with 3"]
     assert made.set_threads(16) == said[0] and len(said) == 1
     assert made.set_threads(2) is None and made.search.threads == 2
+    made.limit_threads(1)
+    assert made.search.threads == 1
+    made.limit_threads(8)
+    assert made.search.threads == 2
 
 
 def test_an_evaluator_called_from_python_searches_with_one_thread() -> None:
