@@ -122,17 +122,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the brain until its input ends, or what the arguments ask for; return the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == [BOARD_ENGINE]:
-        return _for_a_person(lambda: _board_engine(arguments[1:]))
+        return _run_interactive(lambda: _board_engine(arguments[1:]))
     for name, program in ((PLAY, _play), (BOARD, _board)):
         if name in arguments:
             rest = [argument for argument in arguments if argument != name]
-            return _for_a_person(functools.partial(program, rest))
+            return _run_interactive(functools.partial(program, rest))
     try:
         options = parse_arguments(arguments)
     except StartError as refusal:
         return _brain(Options(), refusal)
     if options.self_check:
-        return _for_a_person(lambda: _self_check(options))
+        return _run_interactive(lambda: _self_check(options))
     return _brain(options)
 
 
@@ -148,9 +148,9 @@ def _brain(options: Options, problem: StartError | None = None) -> int:
     writer = Writer(output_fd, log if options.log else None)
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
     by_hand = os.isatty(input_fd) and os.isatty(output_fd)
-    reader = Reader(input_fd, events, (lambda: _tell(writer, help_lines)) if by_hand else None)
+    reader = Reader(input_fd, events, (lambda: _write_text(writer, help_lines)) if by_hand else None)
     if by_hand and problem is None:
-        _tell(writer, greeting)
+        _write_text(writer, greeting)
     reader.start()
     try:
         if problem is not None:
@@ -159,19 +159,19 @@ def _brain(options: Options, problem: StartError | None = None) -> int:
     except StartError as refusal:
         reader.loaded.set()
         log(f"cannot start: {refusal}")
-        _complain(str(refusal), writer, events, terminal_fd, output_fd, person=os.isatty(input_fd))
+        _report_failure(str(refusal), writer, events, terminal_fd, output_fd, person=os.isatty(input_fd))
         return BAD_START
     except KeyboardInterrupt:
         return 130
 
 
-def _for_a_person(program: Callable[[], int]) -> int:
+def _run_interactive(program: Callable[[], int]) -> int:
     """Run something that is no brain, on the terminal; return the exit status."""
     _keep_to_one_thread()
     try:
         return run_piped(program)
     except (ImportError, FileNotFoundError) as failure:
-        print(f"{PROGRAM}: {_why(failure)}", file=sys.stderr)
+        print(f"{PROGRAM}: {_failure_text(failure)}", file=sys.stderr)
         return BAD_START
     finally:
         for stream in (sys.stdout, sys.stderr):
@@ -179,7 +179,7 @@ def _for_a_person(program: Callable[[], int]) -> int:
                 stream.flush()
 
 
-def _tell(writer: Writer, text: Callable[[str], list[str]]) -> None:
+def _write_text(writer: Writer, text: Callable[[str], list[str]]) -> None:
     """Write what a person wants to know; the text is given the way to start this program."""
     frozen = getattr(sys, "frozen", False)
     for line in text(Path(sys.executable).name if frozen else "python -m protocol"):
@@ -224,7 +224,7 @@ def _configuration(options: Options) -> EngineConfig:
     return load_config(options.config or _settings_beside_program(), (*options.settings, *net))
 
 
-def _why(failure: Exception) -> str:
+def _failure_text(failure: Exception) -> str:
     """Return why the program cannot start; says what to do where a part of it is missing."""
     if not isinstance(failure, ImportError | OSError):
         return str(failure) or repr(failure)
@@ -255,7 +255,7 @@ def _serve(
         engine.warm_up()
     except Exception as failure:
         log(traceback.format_exc())
-        raise StartError(_why(failure)) from failure
+        raise StartError(_failure_text(failure)) from failure
     reader.loaded.set()
     gc.collect()
     gc.freeze()  # what is loaded by now lives as long as the process
@@ -337,7 +337,7 @@ def _logger(traffic: bool) -> Callable[[str], None]:
     return log
 
 
-def _complain(
+def _report_failure(
     reason: str,
     writer: Writer,
     events: queue.SimpleQueue[object],

@@ -82,7 +82,7 @@ class Conversation:
         self._owed_move: tuple[str, Stones] | None = None  # see _supersede
         self._pondering = False
         self._at_once = False
-        self._hurry_s = NEVER_S
+        self._answer_now_s = NEVER_S
         self._progress_s = -NEVER_S
         self._remark: str | None = None  # to be said before the next answer
         self._token = 0
@@ -106,7 +106,7 @@ class Conversation:
             self._drop_query()  # Yixin-Board does not wait for n best moves: both continue
             self._go_on(moved=False)
         try:
-            command.carry_out(self, arrival_s)
+            command.execute(self, arrival_s)
         except Exception:
             self.log(f"failure while carrying out {command}:\n{traceback.format_exc()}")
             if not command.silent:
@@ -147,14 +147,14 @@ class Conversation:
         query = self._query
         if query is None:
             return NEVER_S
-        if self._worker.now_s() >= self._hurry_s:
-            self._hurry_s = NEVER_S
-            self._worker.hurry()
+        if self._worker.now_s() >= self._answer_now_s:
+            self._answer_now_s = NEVER_S
+            self._worker.answer_now()
         due_s = self._worker.answer_by_s(query)
         if self._worker.now_s() < due_s:
-            return min(due_s, self._hurry_s)
+            return min(due_s, self._answer_now_s)
         self.log("the search is overdue, answering for it")
-        self._worker.hurry()
+        self._worker.answer_now()
         best = self._best_so_far(query)
         self._answer(query, query.answer_without_search() if best is None else (best,))
         return NEVER_S if self._query is None else self._worker.answer_by_s(self._query)
@@ -162,7 +162,7 @@ class Conversation:
     def answer_at_once(self) -> None:
         """Answer the remaining queries almost without a search: input has ended."""
         self._at_once = True
-        self._hurry_s = self._worker.now_s() + SCRIPT_TURN_S
+        self._answer_now_s = self._worker.now_s() + SCRIPT_TURN_S
 
     # --- what commands call: the game -----------------------------------------------------------------------
 
@@ -218,10 +218,10 @@ class Conversation:
         """Think about a query that a command which arrived then has asked."""
         self._begin(query, self.settings.charged_from_s(arrival_s))
 
-    def hurry(self) -> None:
+    def answer_now(self) -> None:
         """Answer now; where nothing is asked, stop thinking on the opponent's time."""
         if self._query is not None:
-            self._worker.hurry()
+            self._worker.answer_now()
         else:
             self.stop_pondering()
 
@@ -285,7 +285,7 @@ class Conversation:
             self.refuse("the board is full")
             return
         self._pondering = False
-        self._hurry_s = self._worker.now_s() + SCRIPT_TURN_S if self._at_once else NEVER_S
+        self._answer_now_s = self._worker.now_s() + SCRIPT_TURN_S if self._at_once else NEVER_S
         self._prepare(query, since_s, self._limits(query))
         self._query = query
         self._worker.start(query)
@@ -359,7 +359,7 @@ class Conversation:
         stopped = query.stop.is_set()  # beginning sets it for the query before
         self._begin(following, self._worker.now_s())
         if stopped:
-            self._worker.hurry()
+            self._worker.answer_now()
 
     def _answer(self, query: Query, points: Points, result: SearchResult | None = None) -> None:
         self._query = None

@@ -47,7 +47,7 @@ class Command:
         """Return whether this waits for the answer to the command before it."""
         return False
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         """Do what the command asks for.
 
         Args:
@@ -61,7 +61,7 @@ class QueryError(ValueError):
     """A query is invalid; the text says why."""
 
 
-class Question(Command):
+class QueryCommand(Command):
     """A command that becomes a query about the position on the board."""
 
     __slots__ = ()
@@ -85,7 +85,7 @@ class Question(Command):
         """
         raise NotImplementedError
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         """Ask; drop the query that is being thought about unless this one waits for it."""
         position = conversation.started(self.word)
         if position is None:
@@ -262,7 +262,7 @@ class Worker(Protocol):
     def cancel(self) -> None:
         """Drop the current query; its outcome is of no interest."""
 
-    def hurry(self) -> None:
+    def answer_now(self) -> None:
         """Make the current query answer now."""
 
     def relimit(self, limits: SearchLimits) -> None:

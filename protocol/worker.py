@@ -77,7 +77,7 @@ class SearchWorker:
                 self._wanted.stop.set()
             self._next = self._wanted = None
 
-    def hurry(self) -> None:
+    def answer_now(self) -> None:
         """Make the running query answer now (any thread)."""
         query = self._wanted
         if query is not None and not query.stop.is_set():

@@ -20,7 +20,7 @@ from protocol.dialects.gomocup import (
 from protocol.dialects.yixin import HashClear, balance_query
 from protocol.format import Notation, coordinates
 from protocol.position import BoardError, Position, Stone, position_from
-from protocol.query import Command, Query, QueryError, Question
+from protocol.query import Command, Query, QueryCommand, QueryError
 
 if TYPE_CHECKING:
     from protocol.conversation import Conversation
@@ -30,7 +30,7 @@ VERSION = "1,0"
 
 
 @dataclass(frozen=True, slots=True)
-class BalancePosition(Question):
+class BalancePosition(QueryCommand):
     """`BALANCE n` and a position to `DONE`: find `count` stones that balance the game."""
 
     count: int
@@ -58,7 +58,7 @@ class Ponder(Command):
     def waits(self) -> bool:
         return True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if conversation.started("PONDER") is not None:
             conversation.ponder(SearchLimits(turn_ms=self.ms))
 
@@ -70,7 +70,7 @@ class ForbidBoard(Command):
     stones: tuple[Stone, ...]
     fault: str | None = None
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if conversation.started("SHOWFORBID") is None:
             return
         names = conversation.names
@@ -90,7 +90,7 @@ class ProtocolVersion(Command):
     def waits(self) -> bool:
         return True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if not conversation.yixin:
             conversation.send(VERSION)
 

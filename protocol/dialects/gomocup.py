@@ -19,7 +19,7 @@ from protocol.query import (
     Command,
     Points,
     Query,
-    Question,
+    QueryCommand,
     Reply,
     about,
     named_points,
@@ -82,7 +82,7 @@ class Start(Command):
     width: int
     height: int
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.drop_queries(next_size=(self.width, self.height))
         if MIN_SIDE <= self.width <= MAX_SIDE and MIN_SIDE <= self.height <= MAX_SIDE:
             conversation.start_game(self.width, self.height)
@@ -98,7 +98,7 @@ class Start(Command):
 class Restart(Command):
     """`RESTART`: a new game on a board of the same size."""
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if conversation.started("RESTART") is not None:
             conversation.drop_queries()
             conversation.flush_owed_move()
@@ -107,7 +107,7 @@ class Restart(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Begin(Question):
+class Begin(QueryCommand):
     """`BEGIN`: think and move."""
 
     supersedes = True
@@ -146,7 +146,7 @@ class Turn(Command):
     def waits(self) -> bool:
         return True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if _placed(conversation, "TURN", self.a, self.b):
             conversation.ask_move(arrival_s)
 
@@ -162,7 +162,7 @@ class Play(Command):
     def waits(self) -> bool:
         return True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.flush_owed_move()
         if _placed(conversation, "PLAY", self.a, self.b):
             conversation.stop_pondering()
@@ -176,7 +176,7 @@ class TakeBack(Command):
     a: int
     b: int
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         position = conversation.started("TAKEBACK")
         if position is None:
             return
@@ -202,7 +202,7 @@ class Board(Command):
     fault: str | None = None
     asks = True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if conversation.started("BOARD") is None:
             return
         conversation.drop_queries()
@@ -215,7 +215,7 @@ class Board(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Swap2Board(Question):
+class Swap2Board(QueryCommand):
     """`SWAP2BOARD` to `DONE` and AlphaGomoku's `SWAPBOARD` to `DONE`: the stones so far."""
 
     stones: Pairs
@@ -241,14 +241,14 @@ class Info(Command):
     silent = True
     waits_in_line = True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         settings = conversation.settings
         for line in messages(settings.problem(self.key, self.value)):
             conversation.send(line)
         if not settings.apply(self.key, self.value, arrival_s) or not conversation.thinking:
             return
         if self.key == "timeout_turn" and settings.turn_ms is not None and settings.turn_ms <= 0:
-            conversation.hurry()
+            conversation.answer_now()
         else:
             conversation.relimit()
 
@@ -257,7 +257,7 @@ class Info(Command):
 class About(Command):
     """`ABOUT`: name, version, author and country of the brain."""
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.send(
             f'name="Tengen", version="{__version__}", author="Tengen maintainers", country="International"'
         )
@@ -269,9 +269,9 @@ class Stop(Command):
 
     silent = True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.flush_owed_move()
-        conversation.hurry()
+        conversation.answer_now()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class Invalid(Command):
     def waits(self) -> bool:
         return self.word in _WAITS
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if self.word in ("START", "RECTSTART"):
             conversation.drop_queries()
         conversation.send(error(self.reason))
@@ -296,7 +296,7 @@ class Unknown(Command):
 
     text: str
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         if not conversation.yixin:  # Yixin-Board would take the answer for a move (protocol)
             conversation.send(clean(f"UNKNOWN command {clean(self.text, 40)}"))
 

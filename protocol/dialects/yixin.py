@@ -26,7 +26,7 @@ from protocol.query import (
     Command,
     Points,
     Query,
-    Question,
+    QueryCommand,
     Reply,
     about,
     check_count,
@@ -141,7 +141,7 @@ class YxBoard(Command):
     stones: tuple[Stone, ...]
     fault: str | None = None
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         names = conversation.names
         if conversation.position is None:
             conversation.log("YXBOARD refused: YXBOARD before START")
@@ -154,7 +154,7 @@ class YxBoard(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class NBest(Question):
+class NBest(QueryCommand):
     """`YXNBEST n`: think about the n best moves and play the best; `YXSEARCHDEFEND`: about all (None)."""
 
     n: int | None
@@ -173,7 +173,7 @@ class NBest(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Balance(Question):
+class Balance(QueryCommand):
     """`YXBALANCEONE bias` and `YXBALANCETWO bias`: make `count` moves after which nobody is ahead, or the
     side to move by `bias` units of evaluation."""
 
@@ -189,7 +189,7 @@ class Balance(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Swap2Step(Question):
+class Swap2Step(QueryCommand):
     """`YXSWAP2STEP1` to `3`: offer three stones; choose with three stones; choose with five."""
 
     step: int
@@ -206,7 +206,7 @@ class Swap2Step(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class SoosorvStep(Question):
+class SoosorvStep(QueryCommand):
     """`YXSOOSORVSTEP1`, and steps 2 to 6 with their stones up to `DONE`.
 
     Attributes:
@@ -237,7 +237,7 @@ class Block(Command):
     path: bool
     undo: bool
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.blocked.change(conversation.names, self.stones, path=self.path, undo=self.undo)
 
 
@@ -247,7 +247,7 @@ class BlockReset(Command):
 
     path: bool
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.blocked.clear(path=self.path)
 
 
@@ -255,7 +255,7 @@ class BlockReset(Command):
 class ShowForbid(Command):
     """`YXSHOWFORBID`: list the points where black may not play, two digits a number, without separators."""
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.flush_owed_move()
         position = conversation.started("YXSHOWFORBID")
         if position is not None:
@@ -269,7 +269,7 @@ class ShowInfo(Command):
     """`YXSHOWINFO`: say how many threads and which exponent of the hash size in KB the engine takes. Sent by
     Yixin-Board before anything else."""
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.meet_yixin()
         conversation.send(f"MESSAGE INFO MAX_THREAD_NUM {min(MAX_THREADS, usable_cores())}")
         conversation.send("MESSAGE INFO MAX_HASH_SIZE 21")
@@ -281,7 +281,7 @@ class HashClear(Command):
 
     silent = True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         conversation.forget_tree = True
 
 
@@ -297,7 +297,7 @@ class Ignored(Command):
     remark: str = ""
     silent = True
 
-    def carry_out(self, conversation: Conversation, arrival_s: float) -> None:
+    def execute(self, conversation: Conversation, arrival_s: float) -> None:
         remark = message(self.remark)
         if remark:
             conversation.send(remark)

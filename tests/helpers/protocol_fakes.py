@@ -52,7 +52,7 @@ class FakeWorker:
     def cancel(self) -> None:
         self.cancelled += 1
 
-    def hurry(self) -> None:
+    def answer_now(self) -> None:
         self.hurried += 1
 
     def relimit(self, limits: SearchLimits) -> None:

@@ -199,7 +199,7 @@ def test_a_failing_command_is_one_error(engine: FakeEngine, monkeypatch: pytest.
     def fail(*_: Any) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(ShowForbid, "carry_out", fail)
+    monkeypatch.setattr(ShowForbid, "execute", fail)
     program = Program(engine)
     program.feed("START 15\nYXSHOWFORBID\nABOUT")
     assert program.read() == "OK" and program.read().startswith("ERROR internal failure")
