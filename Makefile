@@ -15,6 +15,8 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What an extra of pyproject.toml needs, without the package itself, which would compile the kernel once more.
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
+# Neighbours share fixtures, as a browser or a run of training: each of the two takes a half, and helps in the end.
+PARALLEL = $(PY) -m pytest -q -n 2 --dist worksteal
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
 .PHONY: brain play board train dist docs check test test-cluster bench lint debug sanitize clean help
@@ -54,11 +56,11 @@ docs: $(VENV)/docs.stamp
 	@echo "build/docs/docs/index.html"
 
 check: $(VENV)/test.stamp
-	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" @tests/check.txt $(ARGS)
+	@$(PARALLEL) -m "not alone and not cluster" @tests/check.txt $(ARGS)
 
 test: $(VENV)/test.stamp
-	@$(PY) -m pytest -q -n 2 -m "not alone and not cluster" $(ARGS)
-	@$(PY) -m pytest -q -m alone $(ARGS)
+	@$(PARALLEL) -m "not alone and not cluster" $(ARGS)
+	@$(PY) -m pytest -q -m alone tests/perf tests/protocol tests/release $(ARGS)
 
 test-cluster: $(VENV)/test.stamp $(VENV)/ray.stamp
 	@$(PY) -m pytest -q -m cluster tests/integration $(ARGS)
@@ -122,10 +124,10 @@ $(VENV)/train.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
 	@$(PIP) $(call NEEDS,training) </dev/null >&2
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/train.stamp
-	@echo "installing what the tests need" >&2
-	@$(PIP) $(call NEEDS,dev) </dev/null >&2
-	@touch $@
+$(VENV)/test.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
+	@echo "installing what training and the tests need" >&2
+	@$(PIP) $(call NEEDS,training dev) </dev/null >&2
+	@touch $(VENV)/train.stamp $@
 
 $(VENV)/ray.stamp: $(VENV)/train.stamp
 	@echo "installing Ray" >&2

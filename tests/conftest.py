@@ -7,6 +7,8 @@ import signal
 
 import pytest
 
+pytest_plugins = ["tests.helpers.processor_time"]
+
 pytest.register_assert_rewrite("tests.helpers")
 
 

@@ -1,10 +1,12 @@
 """How the tests lie: as the packages that they test, and what they share in modules that are no tests."""
 
 import ast
+import re
 
 from tests.helpers.paths import ROOT
 
 TESTS = ROOT / "tests"
+ALONE = re.compile(r"^(?:@|pytestmark = .*)pytest\.mark\.alone\b", re.MULTILINE)
 MIRRORED = ("engine", "protocol", "arena", "board", "training", "tengen", "release")
 
 
@@ -41,6 +43,14 @@ def test_folders_of_tests_have_the_names_of_packages() -> None:
     tested = sorted({p.parent for top in MIRRORED for p in (TESTS / top).rglob("test_*.py")})
     assert len(tested) > 20
     assert [str(p.relative_to(TESTS)) for p in tested if not (ROOT / p.relative_to(TESTS)).is_dir()] == []
+
+
+def test_make_looks_for_tests_that_run_alone_where_they_are() -> None:
+    """It does not collect the others, which takes longer than the start of torch."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("-m alone ")[2].partition("$(ARGS)")[0]
+    marked = [p for p in TESTS.rglob("test_*.py") if ALONE.search(p.read_text(encoding="utf-8"))]
+    folders = {p.relative_to(ROOT).parts[:2] for p in marked}
+    assert {"/".join(parts) for parts in folders} == set(recipe.split())
 
 
 def test_every_folder_of_tests_is_a_package() -> None:

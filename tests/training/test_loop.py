@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.training_games import random_game
 from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
+from training.export import export
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
 from training.learn.learner import DivergedError
 from training.loop import Run
@@ -72,6 +73,8 @@ class StandInPool:
 def pool(monkeypatch) -> type[StandInPool]:
     kind = type("LocalPool", (StandInPool,), {"asked": [], "planned": [], "played": []})
     monkeypatch.setattr(local, "LocalPool", kind)
+    monkeypatch.setattr(export, "calibrate_lines", lambda *_: None)  # 16 bits: a second less a net
+    monkeypatch.setattr(export, "usual_pool", lambda *_: None)
     return kind
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import threading
 from dataclasses import replace
@@ -37,7 +38,7 @@ CONFIG = LearnerConfig(
 BOUNDED = (14, 15, 22)  # planes of points that a bounded solver names
 SMALL = [
     *("--set", "learner.net.blocks=1", "--set", "learner.net.channels=16", "--set", "learner.batch=8"),
-    *("--set", "learner.net.policy_channels=16", "--device", "cpu"),
+    *("--set", "learner.net.policy_channels=16", "--device", "cpu", "--processes", "1"),
 ]
 
 
@@ -50,13 +51,21 @@ def games():
     return [random_game(i, (9, 7)[i % 2], rule=(0, 1, 4)[i % 3]) for i in range(12)]
 
 
+@pytest.fixture(scope="module")
+def encoded(games, tmp_path_factory) -> Path:
+    """Two shards and their encoded positions, made once."""
+    made = tmp_path_factory.mktemp("encoded")
+    (made / "records").mkdir()
+    write_shard(made / "records" / "a.shard", games[:7])
+    write_shard(made / "records" / "b.shard", games[7:])
+    assert encode([made / "records"], made / "set", 1) == sum(g.positions for g in games)
+    return made
+
+
 @pytest.fixture
-def folder(games, tmp_path) -> Path:
-    """Encoded positions of two shards."""
-    (tmp_path / "records").mkdir()
-    write_shard(tmp_path / "records" / "a.shard", games[:7])
-    write_shard(tmp_path / "records" / "b.shard", games[7:])
-    assert encode([tmp_path / "records"], tmp_path / "set", 1) == sum(g.positions for g in games)
+def folder(encoded, tmp_path) -> Path:
+    """A copy of the encoded positions, to change."""
+    shutil.copytree(encoded, tmp_path, dirs_exist_ok=True)
     return tmp_path / "set"
 
 
