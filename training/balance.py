@@ -34,11 +34,7 @@ is one)."""
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.balance",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.balance", __doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
     parser.add_argument("--count", type=int, default=50, help="openings (50)")
     parser.add_argument("--halves", action="store_true", help="write NAME-fit.txt and NAME-final.txt instead")

@@ -14,7 +14,6 @@ that continues without its window forgets (in the prototype of this training the
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -39,11 +38,7 @@ def described(run: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 1 when nothing was done."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.bundle",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.bundle", __doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     packing = commands.add_parser("pack", help="write a run into one file")
     packing.add_argument("run", type=Path)

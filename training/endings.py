@@ -10,7 +10,6 @@ was stopped.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,11 +22,7 @@ from training.play.endings import played_on
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.endings",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.endings", __doc__)
     parser.add_argument("records", type=Path, help="folder of shards")
     parser.add_argument("out", type=Path, help="folder of the new ones; made when missing")
     parser.add_argument("--nodes", type=int, default=3000, help="of the solver for each game (3000)")

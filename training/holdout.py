@@ -56,11 +56,7 @@ from training.play.evaluators import load_evaluator
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.holdout",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.holdout", __doc__)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     judging = commands.add_parser("judge", help="judge nets")
     judging.add_argument("nets", nargs="+", metavar="NET", help="file of a net, `uniform` or `tactical`")

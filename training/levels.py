@@ -49,11 +49,7 @@ def _configs(
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, or 2 for a usage error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.levels",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.levels", __doc__)
     parser.add_argument("--games", type=int, default=40, help="games between neighbours (40)")
     parser.add_argument("--far-games", type=int, default=4, help="games between any other two levels (4)")
     parser.add_argument(

@@ -12,7 +12,6 @@ hardly got visits was lost by the policy; one that slides from its first move on
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from itertools import islice
@@ -28,11 +27,7 @@ from training.measure.lost import Turn, lines_of, lost_games, turn_of
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (what was read is shown), 2 for an error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.lost",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.lost", __doc__)
     parser.add_argument("games", type=Path, help="folder of .psq and .sgf files")
     parser.add_argument("--player", required=True, help="whose losses, by its name in the files")
     parser.add_argument("--count", type=int, default=30, help="games at most, the first ones (30)")

@@ -48,11 +48,7 @@ _KEEP = "write the averaged net of a run alone, the matrices in 16 bits: a teach
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.offline",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.offline", __doc__)
     commands = parser.add_subparsers(dest="command", required=True)
 
     def command(name: str, what: str, several: bool = False) -> argparse.ArgumentParser:

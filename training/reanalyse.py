@@ -65,11 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.reanalyse",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.reanalyse", __doc__)
     parser.add_argument(
         "--records", type=Path, action="append", required=True, help="folder of shards (repeatable)"
     )

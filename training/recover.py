@@ -10,23 +10,19 @@ positions there are of each net, rule and size.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from engine.rules.rule import Rule
+from training.files import console
 from training.run.history import HistoryError, Inventory, recover
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.recover",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.recover", __doc__)
     parser.add_argument("out", type=Path, help="folder of the shards; made when missing")
     parser.add_argument("--repository", type=Path, default=Path("."), help="a clone with its history (.)")
     parser.add_argument(
@@ -71,4 +67,4 @@ def table(found: Inventory) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.selfplay",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = console.parser(
+        "training.selfplay",
+        __doc__,
         epilog=f"Settings of --set, as in learner.net.blocks=8, and their meaning:\n\n{describe(RunConfig)}",
     )
     parser.add_argument("--run-dir", type=Path, default=Path("runs/default"), help="folder (runs/default)")

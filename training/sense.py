@@ -9,7 +9,6 @@ its block, may stand anywhere.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
@@ -106,11 +105,7 @@ def measure(engine: Engine, games: int, answers: int, limits: SearchLimits, seed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 1 if there was a isolated stone."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.sense",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.sense", __doc__)
     parser.add_argument("--games", type=int, default=200, help="whole games of a level (200)")
     parser.add_argument("--answers", type=int, default=200, help="answers to a first stone (200)")
     parser.add_argument("--levels", type=int, nargs="+", default=list(range(WEAKEST, STRONGEST + 1)))

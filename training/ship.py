@@ -36,11 +36,7 @@ def _sizes(text: str) -> Sizes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 1 when nothing was exported."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ship",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.ship", __doc__)
     parser.add_argument("run", type=Path, help="folder of the run")
     parser.add_argument("--name", required=True, help="of the files")
     parser.add_argument("--export", help="an export in the run's nets, instead of the newest checkpoint")

@@ -69,11 +69,7 @@ def config_of(args: argparse.Namespace) -> SpaceConfig:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.survey",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.survey", __doc__)
     add_options(parser)
     args = parser.parse_args(arguments)
     try:

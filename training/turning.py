@@ -27,6 +27,7 @@ from engine.config import EngineConfig, load_config
 from engine.engine import Engine
 from engine.errors import EngineError
 from engine.timing.budget import SearchLimits
+from training.files import console
 from training.measure import turning
 from training.measure.lost import LEVEL, lost_games, turn_of
 from training.measure.turning import Sighting, SuiteError, TurningPoint
@@ -50,11 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.turning",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = console.parser("training.turning", __doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("make", help="make a suite from lost games")
     make.add_argument("--games", type=Path, action="append", required=True, help="folder (repeatable)")
@@ -150,4 +147,4 @@ def _note(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console.run(main))

@@ -165,6 +165,14 @@ class Manager:
         self._queued_ms = 0.0
         return self.brain
 
+    def _begin(self) -> None:
+        """Send START, wait for OK, then send the limits."""
+        start = self._start_line()
+        self._send(start)
+        self._await_start(OK, start.split()[0])
+        self._cold = False
+        self._send(*self._info())
+
     def _start_line(self) -> str:
         width, height = self.setup.width, self.setup.height
         return f"START {width}" if width == height else f"RECTSTART {width},{height}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.managers.base import ABOUT, OK, Manager
+from arena.managers.base import ABOUT, Manager
 from arena.position import Position
 from arena.records import PlayedGame
 
@@ -24,11 +24,7 @@ class CliManager(Manager):
             self._await_start(ABOUT, "ABOUT")
         else:
             self._report_idle_lines()
-        start = self._start_line()
-        self._send(start)
-        self._await_start(OK, start.split()[0])
-        self._cold = False
-        self._send(*self._info())
+        self._begin()
 
     def move(self, position: Position) -> int:
         point = super().move(position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.managers.base import OK, Manager
+from arena.managers.base import Manager
 from arena.records import PlayedGame
 
 
@@ -18,11 +18,7 @@ class PlainManager(Manager):
             self._spawn()
         else:
             self._report_idle_lines()
-        start = self._start_line()
-        self._send(start)
-        self._await_start(OK, start.split()[0])
-        self._cold = False
-        self._send(*self._info())
+        self._begin()
 
     def end_game(self) -> None:
         self._report_idle_lines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -44,6 +45,20 @@ class _Output(io.TextIOWrapper):
             super().flush()
         except OSError as error:
             raise OutputClosedError(error) from None
+
+
+def parser(module: str, about: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of a command.
+
+    Args:
+        module: of the command, as in `training.report`.
+        about: what it does, as its docstring has it; line ends stay.
+        epilog: comes after the options.
+    """
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}", description=about, epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
 
 
 def run(main: Callable[[], int]) -> int:
