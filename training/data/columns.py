@@ -2,8 +2,9 @@
 
 The columns of format 1 come first, in this order: rule, width, height, opening, winner, end, `plies`,
 `searched`, `net`, seed, moves, flags, root_wl, surprise, counts, weights, points. Columns of later formats
-follow in the order of the table. Each has its length in bytes in front, 4 bytes, little endian; then come the
-low bytes of all its values, then the high ones, which are nearly constant and vanish in the compression.
+(2: values) follow in the order of the table. Each has its length in bytes in front, 4 bytes, little endian;
+then come the low bytes of all its values, then the high ones, which are nearly constant and vanish in the
+compression.
 
 `plies` and `searched` are the numbers of moves and of recorded positions of each game, `net` its place in a
 list of names. Points are stored as differences within a position, which compress to about half a byte each.
@@ -229,6 +230,7 @@ def _check(
         "the number of positions": (searched < plies - opening) | (searched > plies - opening + 1),
         "a move": moves >= np.repeat(area, plies),
         "the size of a target": counts > np.repeat(area, searched),
+        "an entry without weight and value": (found["weights"] == 0) & (found["values"] == 0),
         "a point of a target": (points < 0) | (points >= np.repeat(np.repeat(area, searched), counts)),
     }
     for what, impossible in wrong.items():

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ MAX_ENTRIES = 192
 """Policy entries kept a position (tuned: of targets of 64 simulations at scale 0.12 a limit of 48 cut 3 %,
 the flattest by a third of their mass)."""
 _SURPRISE_STEP = 1 / 16  # nats; 8 bits reach 15.9
+
+VALUE_STEPS = 127
+"""Steps of a unit of utility in `SelfPlayRecord.values`."""
 
 DRAW = 2
 """`winner` of a game nobody won; BLACK is 0 and WHITE 1."""
@@ -109,8 +112,11 @@ class SelfPlayRecord:
         root_wl: uint8 [S, 2] searched win and loss probability x 255 for the side to move.
         surprise: uint8 [S] KL(target || prior) in steps of 1/16 nat.
         counts: uint8 [S] policy entries of each position; 0 where there is no target.
-        weights: uint8 [K] probability of an entry relative to the largest one of the position x 255.
+        weights: uint8 [K] probability of an entry relative to the largest one of the position x 255; 0 only
+            where `values` has one.
         points: uint16 [K] points of all entries, ascending within a position.
+        values: uint8 [K] searched utility q of the move for the side to move, 1 + 127 (q + 1); 0 where it is
+            not known.
     """
 
     rule: int = field(metadata=_stored(Per.GAME, np.uint16))
@@ -128,8 +134,9 @@ class SelfPlayRecord:
         metadata=_stored(Per.POSITION, np.uint8, sampling_unit=_SURPRISE_STEP)
     )
     counts: npt.NDArray[np.uint8] = field(metadata=_stored(Per.POSITION, np.uint8))
-    weights: npt.NDArray[np.uint8] = field(metadata=_stored(Per.ENTRY, np.uint8, smallest=1))
+    weights: npt.NDArray[np.uint8] = field(metadata=_stored(Per.ENTRY, np.uint8))
     points: npt.NDArray[np.uint16] = field(metadata=_stored(Per.ENTRY, np.uint16))
+    values: npt.NDArray[np.uint8] = field(metadata=_stored(Per.ENTRY, np.uint8, since=2))
 
     @property
     def positions(self) -> int:
@@ -138,10 +145,20 @@ class SelfPlayRecord:
 
     def policy(self, i: int) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.float32]]:
         """Return points and probabilities (sum 1) of the target of position i; both empty without one."""
+        part = self._entries(i)
+        part = part[self.weights[part] > 0]
+        weights = self.weights[part].astype(np.float32)
+        return self.points[part], weights / max(float(weights.sum()), 1.0)
+
+    def action_values(self, i: int) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.float32]]:
+        """Return points of position i whose utility is known, and that, -1 to 1 for the side to move."""
+        part = self._entries(i)
+        part = part[self.values[part] > 0]
+        return self.points[part], (self.values[part].astype(np.float32) - 1) / np.float32(VALUE_STEPS) - 1
+
+    def _entries(self, i: int) -> npt.NDArray[np.intp]:
         start = int(self.counts[:i].sum())
-        stop = start + int(self.counts[i])
-        weights = self.weights[start:stop].astype(np.float32)
-        return self.points[start:stop], weights / max(float(weights.sum()), 1.0)
+        return np.arange(start, start + int(self.counts[i]))
 
     def root_wdl(self) -> npt.NDArray[np.float32]:
         """Return searched win, draw, loss of each position for its side to move, float32 [S, 3]."""
@@ -202,6 +219,29 @@ def extended(
     return dataclasses.replace(game, moves=all_moves, **more)
 
 
+class _Entries(NamedTuple):
+    """Columns of the entries of one position, ascending by point."""
+
+    points: npt.NDArray[np.uint16]
+    weights: npt.NDArray[np.uint8]
+    values: npt.NDArray[np.uint8]
+
+
+def _entries(
+    points: npt.NDArray[np.uint16], weights: npt.NDArray[np.uint8], values: Mapping[int, float]
+) -> _Entries:
+    """Return the entries of a policy target and of values of moves, together."""
+    if not values:
+        return _Entries(points, weights, np.zeros(len(points), np.uint8))
+    weight_of = dict(zip(points.tolist(), weights.tolist(), strict=True))
+    more = sorted(values.keys() - weight_of.keys())[: MAX_ENTRIES - len(weight_of)]
+    every = sorted([*weight_of, *more])
+    known = {p: round(VALUE_STEPS * (min(max(q, -1.0), 1.0) + 1)) + 1 for p, q in values.items()}
+    steps = [known.get(p, 0) for p in every]
+    weighed = [weight_of.get(p, 0) for p in every]
+    return _Entries(np.array(every, np.uint16), np.array(weighed, np.uint8), np.array(steps, np.uint8))
+
+
 class GameBuilder:
     """Collects one game while it is played.
 
@@ -216,8 +256,7 @@ class GameBuilder:
         self._opening = len(self._moves)
         self._net_id, self._seed = net_id, seed
         self._positions: list[dict[str, Any]] = []
-        self._points: list[npt.NDArray[np.uint16]] = []
-        self._weights: list[npt.NDArray[np.uint8]] = []
+        self._entries: list[_Entries] = []
 
     def add(
         self,
@@ -226,6 +265,7 @@ class GameBuilder:
         points: npt.ArrayLike = (),
         probabilities: npt.ArrayLike = (),
         surprise: float = 0.0,
+        values: Mapping[int, float] | None = None,
     ) -> None:
         """Record the position in front of the next move.
 
@@ -235,18 +275,19 @@ class GameBuilder:
             points, probabilities: policy target, any order and scale; entries under 1/510 of the largest
                 are dropped, and all but the `MAX_ENTRIES` largest.
             surprise: KL(target || prior) in nats.
+            values: searched utility of moves by point, -1 to 1 for the side to move; `MAX_ENTRIES` moves at
+                most have a probability or a value.
         """
-        p, w = quantise_policy(points, probabilities)
+        entries = _entries(*quantise_policy(points, probabilities), values or {})
         self._positions.append(
             {
                 "flags": int(flags),
                 "root_wl": [round(255 * min(max(wdl[side], 0), 1)) for side in (0, 2)],
                 "surprise": min(255, max(0, round(surprise / _SURPRISE_STEP))),
-                "counts": len(p),
+                "counts": len(entries.points),
             }
         )
-        self._points.append(p)
-        self._weights.append(w)
+        self._entries.append(entries)
 
     def play(self, point: int) -> None:
         """Append a move."""
@@ -272,8 +313,10 @@ class GameBuilder:
             winner=int(winner),
             end=End(end),
             **_position_columns(self._positions),
-            points=np.concatenate([np.zeros(0, np.uint16), *self._points]),
-            weights=np.concatenate([np.zeros(0, np.uint8), *self._weights]),
+            **{
+                name: np.concatenate([np.zeros(0, dtype), *(getattr(one, name) for one in self._entries)])
+                for name, dtype in (("points", np.uint16), ("weights", np.uint8), ("values", np.uint8))
+            },
             net_id=self._net_id,
             seed=self._seed,
         )

@@ -178,7 +178,8 @@ def alone(game: SelfPlayRecord, i: int, found: Found | None = None, net_id: str 
     """Return a record of position i of a game alone, as the end of a game with the same result.
 
     Args:
-        found: what a search found there; None keeps the targets that the game has.
+        found: what a search found there, with the values of the moves that it visited; None keeps the targets
+            that the game has.
         net_id: whose search that was.
     """
     moves = [int(p) for p in game.moves[: game.opening + i]]
@@ -188,5 +189,6 @@ def alone(game: SelfPlayRecord, i: int, found: Found | None = None, net_id: str 
         win, even, loss = (float(chance) for chance in game.root_wdl()[i])
         builder.add(int(game.flags[i]), (win, even, loss), *game.policy(i), float(game.surprise[i]) / 16)
     else:
-        builder.add(found.flags, found.wdl, found.points, found.target, found.surprise)
+        values = {point: q for point, _, q in found.visited} if len(found.points) else {}
+        builder.add(found.flags, found.wdl, found.points, found.target, found.surprise, values)
     return builder.finish(game.winner, game.end)

@@ -59,6 +59,24 @@ def test_policy_target_survives_within_quantisation():
     assert game.surprise[1] == 40
 
 
+def test_values_of_moves_survive_beside_the_policy_target(tmp_path):
+    builder = GameBuilder(0, 15, 15, opening=[], net_id="n", seed=1)
+    builder.add(Flag.FULL, (0.5, 0.3, 0.2), [30, 7], [0.75, 0.25], values={7: -1.0, 99: 0.25, 30: 1.5})
+    builder.play(30)
+    builder.add(Flag.FULL, (0.5, 0.3, 0.2), [8], [1.0])
+    game = builder.finish(records.DRAW, End.BOARD_FULL)
+    write_shard(tmp_path / "a.shard", [game])
+    (back,) = read_shard(tmp_path / "a.shard")
+    assert same(game, back)
+    points, target = back.policy(0)
+    assert points.tolist() == [7, 30]  # 99 has a value and no probability
+    np.testing.assert_allclose(target, [0.25, 0.75], atol=0.003)
+    points, values = back.action_values(0)
+    assert points.tolist() == [7, 30, 99]
+    np.testing.assert_allclose(values, [-1, 1, 0.25], atol=0.005)
+    assert back.action_values(1)[0].size == 0 and back.policy(1)[0].tolist() == [8]
+
+
 def test_long_targets_keep_the_largest_entries():
     target = np.linspace(1, 2, 200)
     points, weights = records.quantise_policy(np.arange(200), target)

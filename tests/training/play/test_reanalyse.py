@@ -91,6 +91,9 @@ def test_it_writes_shards_of_the_same_names_and_goes_on(games, tmp_path, capsys)
     assert [game.moves.tolist() for game in deep] == [game.moves.tolist() for game in plain]
     assert {game.net_id for game in deep} == {"zero15-4x64-2c56bdf7@16"}
     assert {game.net_id for game in plain} == {"random"}
+    assert not any(game.values.any() for game in plain)
+    searched = [game for game in deep if game.flags[0] == Flag.FULL]
+    assert searched and all(len(game.action_values(0)[0]) >= 1 for game in searched)
     there = {path: path.read_bytes() for path in list_shards(out)}
     lost = list_shards(out)[1]
     lost.unlink()
