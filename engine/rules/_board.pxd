@@ -8,10 +8,8 @@ colour is BLACK or WHITE.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "cpu.h" nogil:
-    int tengen_have_vectors()
-
 cdef extern from "shapes.h" nogil:
+    int tengen_have_shapes()
     void tengen_add_stone(uint32_t* line, int colour, uint32_t bit)
     void tengen_shapes(uint32_t** lines, int exact_black, int exact_white, int caro, int threes, unsigned* some)
 

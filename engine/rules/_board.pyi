@@ -19,7 +19,7 @@ SHAPE_OPEN_THREE: int
 SHAPE_FORK: int
 
 def use_vectors(on: bool) -> bool:
-    """Set whether placements use AVX2, if the processor has it; return the old value. For tests."""
+    """Set whether placements use AVX2 or NEON, if the processor has it; return the old value. For tests."""
 
 class Board:
     """A position: stones, side to move, incremental line tables, undo stack.

@@ -30,7 +30,7 @@ globals().update(
     SHAPE_FOUR=SHAPE_FOUR, SHAPE_OPEN_THREE=SHAPE_OPEN_THREE, SHAPE_FORK=SHAPE_FORK,
 )
 
-cdef bint VECTORS = tengen_have_vectors()
+cdef bint VECTORS = tengen_have_shapes()
 cdef RuleFlags RULES[256]       # by value
 cdef uint64_t ZOBRIST[3][484]   # by colour (OBSTACLE last) and y * MAX_SIDE + x
 cdef uint64_t ZOBRIST_WHITE_TO_MOVE
@@ -130,10 +130,10 @@ cdef void board_init(BoardState* b, int width, int height, int rule) noexcept no
 
 
 def use_vectors(on):
-    """Set whether placements use AVX2, if the processor has it; return the old value. For tests."""
+    """Set whether placements use AVX2 or NEON, if the processor has it; return the old value. For tests."""
     global VECTORS
     before = bool(VECTORS)
-    VECTORS = bool(on) and tengen_have_vectors()
+    VECTORS = bool(on) and tengen_have_shapes()
     return before
 
 

@@ -99,29 +99,17 @@ TENGEN_INNER lines_f32 lines_sum_float_neon(int16x8_t a, int16x8_t b, int16x8_t 
     return (lines_f32){vcvtq_f32_s32(low), vcvtq_f32_s32(high)};
 }
 
-TENGEN_INNER lines_pair_sum lines_pair_dot_neon(lines_pair_sum sum, int16x8_t value, lines_pair_weight weight)
-{
-    sum.a = vmlal_s16(sum.a, vget_low_s16(weight.a), vget_low_s16(value));
-    sum.b = vmlal_high_s16(sum.b, weight.a, value);
-    sum.c = vmlal_s16(sum.c, vget_low_s16(weight.b), vget_low_s16(value));
-    sum.d = vmlal_high_s16(sum.d, weight.b, value);
-    return sum;
-}
+/* Products of eight outputs with values of `bits` bits, added in lanes of twice as many. */
+#define LINES_ADD_PRODUCTS(sum, value, weight, bits) do { \
+    (sum).a = vmlal_s##bits((sum).a, vget_low_s##bits((weight).a), vget_low_s##bits(value)); \
+    (sum).b = vmlal_high_s##bits((sum).b, (weight).a, value); \
+    (sum).c = vmlal_s##bits((sum).c, vget_low_s##bits((weight).b), vget_low_s##bits(value)); \
+    (sum).d = vmlal_high_s##bits((sum).d, (weight).b, value); \
+} while (0)
 
 TENGEN_INNER lines_f32 lines_pair_float_neon(lines_pair_sum sum)
 {
     return (lines_f32){vcvtq_f32_s32(vpaddq_s32(sum.a, sum.b)), vcvtq_f32_s32(vpaddq_s32(sum.c, sum.d))};
-}
-
-/* A lane adds the products of every fourth input; LINES_BYTE_LOAD bounds those of every second pair. Activations are
-127 at most, so that they are the same numbers with a sign. */
-TENGEN_INNER lines_byte_sum lines_byte_dot_neon(lines_byte_sum sum, int8x16_t value, lines_byte_weight weight)
-{
-    sum.a = vmlal_s8(sum.a, vget_low_s8(weight.a), vget_low_s8(value));
-    sum.b = vmlal_high_s8(sum.b, weight.a, value);
-    sum.c = vmlal_s8(sum.c, vget_low_s8(weight.b), vget_low_s8(value));
-    sum.d = vmlal_high_s8(sum.d, weight.b, value);
-    return sum;
 }
 
 TENGEN_INNER lines_f32 lines_byte_float_neon(lines_byte_sum sum)
@@ -169,7 +157,7 @@ TENGEN_INNER lines_f32 lines_byte_float_neon(lines_byte_sum sum)
 #define PAIR_LOAD(p) ((lines_pair_weight){vld1q_s16(p), vld1q_s16((p) + 8)})
 #define PAIR_VALUE int16x8_t
 #define PAIR_SPREAD(pair) vreinterpretq_s16_s32(vdupq_n_s32(pair))
-#define PAIR_DOT(sum, value, weight) (sum) = lines_pair_dot_neon(sum, value, weight)
+#define PAIR_DOT(sum, value, weight) LINES_ADD_PRODUCTS(sum, value, weight, 16)
 #define PAIR_FLOAT(sum) lines_pair_float_neon(sum)
 #define USUAL 64
 #define SHORTS int16x8_t
@@ -185,7 +173,9 @@ TENGEN_INNER lines_f32 lines_byte_float_neon(lines_byte_sum sum)
 #define BYTE_LOAD(p) ((lines_byte_weight){vld1q_s8(p), vld1q_s8((p) + 16)})
 #define BYTE_VALUE int8x16_t
 #define BYTE_SPREAD(four) vreinterpretq_s8_s32(vdupq_n_s32(four))
-#define BYTE_DOT(sum, value, weight) (sum) = lines_byte_dot_neon(sum, value, weight)
+/* A lane adds the products of every fourth input; LINES_BYTE_LOAD bounds those of every second pair. Activations are
+127 at most, so that they are the same numbers with a sign. */
+#define BYTE_DOT(sum, value, weight) LINES_ADD_PRODUCTS(sum, value, weight, 8)
 #define BYTE_FLOAT(sum) lines_byte_float_neon(sum)
 #include "loops_vector.h"
 

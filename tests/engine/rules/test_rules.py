@@ -236,7 +236,7 @@ def test_vectors_and_plain_code_make_the_same_tables(rule: int) -> None:
         _board.use_vectors(before)
 
 
-@pytest.mark.skipif(not _board.use_vectors(True), reason="no AVX2 here")
+@pytest.mark.skipif(not _board.use_vectors(True), reason="neither AVX2 nor NEON here")
 def test_plain_code_plays_when_told() -> None:
     assert _board.use_vectors(False) is True
     assert _board.use_vectors(True) is False
