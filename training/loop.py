@@ -308,7 +308,7 @@ class Run:
         promote = not self.standings.best
         for planned in gate.plan(self.config.evaluation, self.standings, name, files, seed):
             self._show(f"{name} against {planned.spec.b.name} on {planned.spec.width}")
-            result = pool.arena(planned.spec, self._stopped)
+            result = pool.play_match(planned.spec, self._stopped)
             if self._stopped():
                 return
             line = gate.record(self.standings, planned, result)

@@ -33,7 +33,7 @@ from tests.integration.on_ray import (
 )
 from training.data.shards import encode, list_shards, read_shard
 from training.match import main as match_main
-from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.measure.batched_match import MatchPlayer, MatchSpec, play_batched
 from training.workers.local import WorkerError
 
 pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
@@ -49,8 +49,8 @@ def test_players_of_a_cluster_do_what_local_ones_do(players: Any, tmp_path: Path
     figures = players.metrics()
     assert figures["players"] == 1 and figures["lost_orders"] == 0
     assert 1 < figures["bytes_a_position"] < 60
-    spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), ArenaPlayer("u", "uniform", 8), 7, 7, 0, pairs=6)
-    assert players.arena(spec, lambda: False).pairs == play_arena(spec).pairs
+    spec = MatchSpec(MatchPlayer("t", "tactical", 8), MatchPlayer("u", "uniform", 8), 7, 7, 0, pairs=6)
+    assert players.play_match(spec, lambda: False).pairs == play_batched(spec).pairs
 
 
 def test_orders_for_older_nets_are_answered_at_once() -> None:

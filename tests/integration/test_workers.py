@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from training.data.shards import list_shards, read_shard
-from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.measure.batched_match import MatchPlayer, MatchSpec, play_batched
 from training.settings.play import Mix, PlayConfig
 from training.workers.local import LocalPool, WorkerError
 
@@ -65,13 +65,13 @@ def test_a_worker_that_died_while_idle_gets_its_next_order(pool: LocalPool, said
     kill(pool, 1)
     counters, _, _ = pool.play(1, "tactical", MIX, 2000, lambda *_: None, lambda: False)
     assert counters.moves >= 2000 and len(said) == 1
-    player = ArenaPlayer("t", "tactical", 8)
-    spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
+    player = MatchPlayer("t", "tactical", 8)
+    spec = MatchSpec(player, MatchPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
     kill(pool, 0)
-    assert pool.arena(spec, lambda: False).pairs == play_arena(spec).pairs
+    assert pool.play_match(spec, lambda: False).pairs == play_batched(spec).pairs
 
 
-@pytest.mark.parametrize("order", ["play", "arena"])
+@pytest.mark.parametrize("order", ["play", "match"])
 def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> None:
     """A stopped process stands in for one that hangs."""
     (tmp_path / "records").mkdir()
@@ -98,9 +98,9 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
             games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
             assert counters.moves >= 8000 and len(games) == begun.games + counters.games
         else:
-            rollouts = ArenaPlayer("r", "rollouts:30")
-            spec = ArenaSpec(ArenaPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
-            assert pool.arena(spec, hang).pairs == play_arena(spec).pairs
+            rollouts = MatchPlayer("r", "rollouts:30")
+            spec = MatchSpec(MatchPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
+            assert pool.play_match(spec, hang).pairs == play_batched(spec).pairs
     finally:
         pool.close()
     assert "worker 0 said nothing for 5 s: killed" in said[0] and "exit code -9" in said[1]
@@ -114,9 +114,10 @@ def test_workers_go_on_behind_a_cycle_and_a_match_does_not_wait_for_them(
     pool.plan(2, "tactical", MIX, 10**6)
     first, _, _ = pool.play(1, "uniform", MIX, 1, lambda *_: None, lambda: False)
     assert first.moves >= 500, "as it was planned"
-    player = ArenaPlayer("t", "tactical", 8)
-    spec = ArenaSpec(player, ArenaPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
-    assert pool.arena(spec, lambda: False).pairs == play_arena(spec).pairs, "cycle 2 is far from its end"
+    player = MatchPlayer("t", "tactical", 8)
+    spec = MatchSpec(player, MatchPlayer("r", "rollouts:30"), 7, 7, 0, pairs=6)
+    score = pool.play_match(spec, lambda: False)
+    assert score.pairs == play_batched(spec).pairs, "cycle 2 is far from its end"
     late = pool.close()
     shards = {path.name[:6]: read_shard(path) for path in list_shards(tmp_path / "records")}
     assert set(shards) == {"000001", "000002"}

@@ -16,7 +16,7 @@ from training.export import export
 from training.learn.checkpoint import list_checkpoints, read_checkpoint
 from training.learn.learner import DivergedError
 from training.loop import Run
-from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.batched_match import MatchScore, MatchSpec
 from training.play.evaluators import UNIFORM
 from training.play.game import Counters
 from training.run.bundle import pack, unpack
@@ -52,9 +52,9 @@ class StandInPool:
         self.asked.append(net if net == UNIFORM else Path(net).name)
         return Counters(games=12, moves=sum(g.positions for g in games)), 1.0, 1.0
 
-    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+    def play_match(self, spec: MatchSpec, stopped: Callable[[], bool]) -> MatchScore:
         self.played.append((spec.a.name, spec.b.name))
-        return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=20 * spec.pairs)
+        return MatchScore(pairs=[[self.score, self.score]] * spec.pairs, plies=20 * spec.pairs)
 
     def metrics(self) -> dict[str, float]:
         return {}

@@ -13,7 +13,7 @@ from training.cluster.net_store import fetch
 from training.cluster.scheduler import TASK_S, GameTask, MatchTask, PlayTask
 from training.data.records import SelfPlayRecord
 from training.data.shards import encode
-from training.measure.arena import ArenaResult, play_arena
+from training.measure.batched_match import MatchScore, play_batched
 from training.play.game import Counters
 from training.settings.play import PlayConfig
 from training.workers.self_play import PlayResult, SelfPlayWorker
@@ -65,11 +65,11 @@ class SelfPlayActor:
         self._beat()
         return dataclasses.replace(result, shard=encode(games) if games else b"")
 
-    def match(self, task: MatchTask, refs: dict[str, Any]) -> ArenaResult:
+    def match(self, task: MatchTask, refs: dict[str, Any]) -> MatchScore:
         """Play a part of a match."""
         a = dataclasses.replace(task.spec.a, net=fetch(task.a, refs))
         b = dataclasses.replace(task.spec.b, net=fetch(task.b, refs))
-        return play_arena(dataclasses.replace(task.spec, a=a, b=b), stop=self._beat)
+        return play_batched(dataclasses.replace(task.spec, a=a, b=b), stop=self._beat)
 
     def game(self, task: GameTask, refs: dict[str, Any]) -> tuple[int, GameRecord]:
         """Play one game of a match."""

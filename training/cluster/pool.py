@@ -18,7 +18,7 @@ from training.cluster.net_store import NetStore
 from training.cluster.receiver import GameReceiver
 from training.cluster.scheduler import TASK_S, MatchTask, NetName, PlayTask, Scheduler, Tally, Task
 from training.data.shards import RecordError
-from training.measure.arena import ArenaResult, ArenaSpec, joined
+from training.measure.batched_match import MatchScore, MatchSpec, joined
 from training.play.game import Counters
 from training.settings.play import Mix
 from training.workers.interface import PoolConfig, WorkerError, WorkerPool
@@ -147,7 +147,7 @@ class RayPool:
             "net_bytes": float(self._nets.bytes_put),
         }
 
-    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+    def play_match(self, spec: MatchSpec, stopped: Callable[[], bool]) -> MatchScore:
         """Share the pairs of a match among all players.
 
         Raises:
@@ -244,7 +244,7 @@ class RayPool:
 
     def _take(self, order: Task, answer: object) -> None:
         if isinstance(order, MatchTask):
-            assert isinstance(answer, ArenaResult)
+            assert isinstance(answer, MatchScore)
             self._scheduler.results[order.number] = answer
             return
         assert isinstance(order, PlayTask) and isinstance(answer, PlayResult)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arena.match_config import MatchConfig
-from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.batched_match import MatchScore, MatchSpec
 from training.play.game import Counters
 from training.settings.play import Mix
 from training.workers.self_play import PlayResult
@@ -59,7 +59,7 @@ class MatchTask:
     """Play a part of a match; `a` and `b` are the nets of its players."""
 
     number: int
-    spec: ArenaSpec
+    spec: MatchSpec
     a: NetName
     b: NetName
 
@@ -122,7 +122,7 @@ class Scheduler:
         """Positions in orders that were given and not answered."""
         self.generation = -1
         self.tally = Tally()
-        self.results: dict[int, ArenaResult] = {}
+        self.results: dict[int, MatchScore] = {}
 
     def set_target(self, net: NetName, mix: Mix, positions: int, ahead: int, players: int) -> None:
         """Say what the loop waits for from here on.
@@ -146,7 +146,7 @@ class Scheduler:
         self._budget = 0
         self._matches.clear()
 
-    def match(self, parts: list[tuple[ArenaSpec, NetName, NetName]]) -> list[int]:
+    def match(self, parts: list[tuple[MatchSpec, NetName, NetName]]) -> list[int]:
         """Put the parts of a match before everything else; return their numbers."""
         orders = [MatchTask(self._next_number(), *part) for part in parts]
         self._matches.extend(orders)

@@ -11,7 +11,7 @@ from typing import Any
 from arena.elo import Estimate, estimate, rate
 from engine.rules.rule import Rule
 from training.files.foreign import ForeignFileError, is_list_of, is_number, read_table
-from training.measure.arena import ArenaPlayer, ArenaResult, ArenaSpec
+from training.measure.batched_match import MatchPlayer, MatchScore, MatchSpec
 from training.settings.schema import EvaluationConfig
 
 ANCHOR = "uniform"
@@ -65,7 +65,7 @@ class Standings:
 class Planned:
     """A match to be played for a candidate; `on_scale` results enter the ratings."""
 
-    spec: ArenaSpec
+    spec: MatchSpec
     on_scale: bool
     decides: bool
 
@@ -82,25 +82,25 @@ def plan(
         nets: name -> net file, of all nets that can still be played; the candidate and the best are in it.
         seed: of openings.
     """
-    me = ArenaPlayer(name, nets[name], config.simulations)
+    me = MatchPlayer(name, nets[name], config.simulations)
     for size in config.sizes:
         for yardstick in config.yardsticks:
             if standings.wanted(yardstick, size):
-                other = ArenaPlayer(yardstick, yardstick, config.simulations)
+                other = MatchPlayer(yardstick, yardstick, config.simulations)
                 pairs = config.yardstick_pairs
-                spec = ArenaSpec(me, other, size, size, Rule.FREESTYLE, pairs, seed=seed, stones=4)
+                spec = MatchSpec(me, other, size, size, Rule.FREESTYLE, pairs, seed=seed, stones=4)
                 yield Planned(spec, size == config.size, False)
     rivals = [standings.best] if standings.best in nets and standings.best != name else []
     # An older one as well ties the scale together over longer times.
     older = [n for n in nets if n not in (name, standings.best)]
     for rival in rivals + older[-1:]:
-        other = ArenaPlayer(rival, nets[rival], config.simulations)
+        other = MatchPlayer(rival, nets[rival], config.simulations)
         pairs = config.pairs if rival == standings.best else max(1, config.pairs // 2)
-        spec = ArenaSpec(me, other, config.size, config.size, Rule.FREESTYLE, pairs, seed=seed + 1)
+        spec = MatchSpec(me, other, config.size, config.size, Rule.FREESTYLE, pairs, seed=seed + 1)
         yield Planned(spec, True, rival == standings.best)
 
 
-def record(standings: Standings, planned: Planned, result: ArenaResult) -> dict[str, Any]:
+def record(standings: Standings, planned: Planned, result: MatchScore) -> dict[str, Any]:
     """Enter a result into the standings and return it as a line for the log."""
     spec = planned.spec
     found: Estimate = estimate([pair for pair in result.pairs if pair])

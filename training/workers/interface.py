@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from training.measure.arena import ArenaResult, ArenaSpec
+from training.measure.batched_match import MatchScore, MatchSpec
 from training.play.game import Counters
 from training.settings.play import Mix
 from training.settings.schema import RunConfig
@@ -66,7 +66,7 @@ class WorkerPool(Protocol):
     def poll(self) -> None:
         """Look after the players, now and then while the run does something else."""
 
-    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+    def play_match(self, spec: MatchSpec, stopped: Callable[[], bool]) -> MatchScore:
         """Play a match and return its whole result; with `stopped` it is cut short."""
 
     def metrics(self) -> dict[str, float]:

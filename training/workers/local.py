@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from training.data.journal import recover_journal, shard_stem
-from training.measure.arena import ArenaResult, ArenaSpec, joined
+from training.measure.batched_match import MatchScore, MatchSpec, joined
 from training.play.game import Counters
 from training.settings.play import Mix, PlayConfig
 from training.workers.cores import BusyShare
@@ -177,14 +177,14 @@ class LocalPool:
         """
         self._look(lambda: False, 0.0)
 
-    def arena(self, spec: ArenaSpec, stopped: Callable[[], bool]) -> ArenaResult:
+    def play_match(self, spec: MatchSpec, stopped: Callable[[], bool]) -> MatchScore:
         """Share the pairs of a match among the workers and return the whole result; self-play stands still.
 
         Raises:
             WorkerError: a worker failed.
         """
-        answers = self._ask([("arena", part) for part in spec.split(len(self._handles))], stopped)
-        return joined(message[1] for message in answers if message[0] == "arena")
+        answers = self._ask([("match", part) for part in spec.split(len(self._handles))], stopped)
+        return joined(message[1] for message in answers if message[0] == "match")
 
     def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
         """Give every worker the same order and return their answers of a kind."""

@@ -69,10 +69,10 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
 def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
     """Obey orders until told to stop or the pipe closes.
 
-    Orders are ("play", cycle, net, mix, positions), ("arena", spec), ("stop",) and ("raw", net, size, rows,
+    Orders are ("play", cycle, net, mix, positions), ("match", spec), ("stop",) and ("raw", net, size, rows,
     seconds, session). Orders to play wait for one another; the others are obeyed at once, in the middle of a
     game, which then continues. While it works it says ("progress", games, positions) or ("alive",) once a
-    second, so that silence means that it hangs. Answers are ("done", `PlayResult`), ("arena", result),
+    second, so that silence means that it hangs. Answers are ("done", `PlayResult`), ("match", result),
     ("raw", evaluations a second, and a CPU second) and ("error", text).
 
     Args:
@@ -118,11 +118,11 @@ class _Worker:
             net, size, rows, seconds, session = order[1:]
             speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
             self._connection.send(("raw", *speed))
-        elif order[0] == "arena":
-            from training.measure.arena import play_arena
+        elif order[0] == "match":
+            from training.measure.batched_match import play_batched
 
-            result = play_arena(order[1], self._options["device"], self._interrupted)
-            self._connection.send(("arena", result))
+            result = play_batched(order[1], self._options["device"], self._interrupted)
+            self._connection.send(("match", result))
 
     def _interrupted(self) -> bool:
         """Say that this worker is alive, and look for a stop order; called between batches of a match."""

@@ -118,8 +118,8 @@ SEEN_BY_NONE = (
         "arena/openings.py",
     ),
     Mutation(
-        "the arena plays moves that are proven to lose",
-        "training/measure/arena.py",
+        "a batched match plays moves that are proven to lose",
+        "training/measure/batched_match.py",
         "np.where(proven == PROVEN_LOSS, -1.0, visits + tree.priors())",
         "visits + tree.priors()",
         PLAY,

@@ -18,7 +18,7 @@ from training.cluster.scheduler import MatchTask, NetName, PlayTask, Scheduler
 from training.cluster.version import own_version
 from training.data.journal import Journal, recover_journals
 from training.data.shards import RecordError, encode, list_shards, read_shard
-from training.measure.arena import ArenaPlayer, ArenaSpec
+from training.measure.batched_match import MatchPlayer, MatchSpec
 from training.play.game import Counters
 from training.settings.play import Mix
 from training.workers.self_play import PlayResult
@@ -69,7 +69,7 @@ def test_an_order_that_was_lost_is_given_again_and_counted():
 def test_matches_come_first_and_lost_parts_again():
     scheduler = Scheduler(1)
     scheduler.set_target(FIRST, MIX, 100, 0, 1)
-    spec = ArenaSpec(ArenaPlayer("a", "a"), ArenaPlayer("b", "b"), 9, 9, 0, pairs=2)
+    spec = MatchSpec(MatchPlayer("a", "a"), MatchPlayer("b", "b"), 9, 9, 0, pairs=2)
     numbers = scheduler.match([(spec, FIRST, SECOND), (spec, FIRST, SECOND)])
     parts = [scheduler.next(), scheduler.next()]
     assert all(isinstance(part, MatchTask) for part in parts)

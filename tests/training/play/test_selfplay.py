@@ -20,7 +20,7 @@ from training.data.journal import Journal, read_journal, recover_journals
 from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.data.shards import list_shards, read_shard
 from training.measure import arena
-from training.measure.arena import ArenaPlayer, ArenaSpec, play_arena
+from training.measure.batched_match import MatchPlayer, MatchSpec, play_batched
 from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
 from training.play.game import Counters, SelfPlayGame
@@ -304,25 +304,25 @@ def test_torch_evaluator_answers_like_the_net_without_a_graph(tmp_path):
 
 
 def test_the_arena_is_fair_and_sees_strength():
-    uniform = ArenaPlayer("u", "uniform", 16)
-    spec = ArenaSpec(ArenaPlayer("t", "tactical", 32), uniform, 9, 9, 0, pairs=8)
-    result = play_arena(spec)
+    uniform = MatchPlayer("u", "uniform", 16)
+    spec = MatchSpec(MatchPlayer("t", "tactical", 32), uniform, 9, 9, 0, pairs=8)
+    result = play_batched(spec)
     assert [len(pair) for pair in result.pairs] == [2] * 8
     assert sum(map(sum, result.pairs)) > 11
     assert result.depth["t"] > 1
-    again = play_arena(spec)
+    again = play_batched(spec)
     assert again.pairs == result.pairs
-    back = play_arena(ArenaSpec(uniform, spec.a, 9, 9, 0, pairs=8))
+    back = play_batched(MatchSpec(uniform, spec.a, 9, 9, 0, pairs=8))
     assert sum(map(sum, back.pairs)) < 5
-    dumb = play_arena(ArenaSpec(uniform, ArenaPlayer("r", "random"), 7, 7, 4, pairs=3))
+    dumb = play_batched(MatchSpec(uniform, MatchPlayer("r", "random"), 7, 7, 4, pairs=3))
     assert sum(map(sum, dumb.pairs)) == 6
 
 
 def test_halves_of_an_arena_make_the_whole():
-    player = ArenaPlayer("u", "uniform", 8)
-    other = ArenaPlayer("r", "rollouts:30")
-    whole = play_arena(ArenaSpec(player, other, 7, 7, 0, pairs=4))
-    parts = [play_arena(ArenaSpec(player, other, 7, 7, 0, pairs=2, first_pair=k)) for k in (0, 2)]
+    player = MatchPlayer("u", "uniform", 8)
+    other = MatchPlayer("r", "rollouts:30")
+    whole = play_batched(MatchSpec(player, other, 7, 7, 0, pairs=4))
+    parts = [play_batched(MatchSpec(player, other, 7, 7, 0, pairs=2, first_pair=k)) for k in (0, 2)]
     assert whole.plies > 0 and len(parts[0].pairs + parts[1].pairs) == 4
     assert parts[0].pairs == whole.pairs[:2]
 

@@ -12,7 +12,7 @@ from training import selfplay
 from training.files.lock import DirectoryLock, LockError
 from training.loop import Run
 from training.measure import gate
-from training.measure.arena import ArenaResult
+from training.measure.batched_match import MatchScore
 from training.play.evaluators import UNIFORM
 from training.play.game import Counters
 from training.run import nets
@@ -114,7 +114,7 @@ def measured(standings: gate.Standings, name: str, nets: dict[str, str], scores:
     for planned in gate.plan(config, standings, name, nets, 1):
         opponents.append(f"{planned.spec.b.name}|{planned.spec.width}")
         pairs = [[scores, scores]] * planned.spec.pairs
-        gate.record(standings, planned, ArenaResult(pairs=pairs, plies=60, depth={name: 3.0}))
+        gate.record(standings, planned, MatchScore(pairs=pairs, plies=60, depth={name: 3.0}))
     return opponents
 
 
@@ -226,8 +226,8 @@ class FakePool:
         self.wanted.append(positions)
         return Counters(games=1, moves=positions), 1.0, 1.0
 
-    def arena(self, spec, stopped):
-        return ArenaResult(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
+    def play_match(self, spec, stopped):
+        return MatchScore(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
 
     def plan(self, *order):
         """Nothing begins before it has to."""

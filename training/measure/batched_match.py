@@ -26,8 +26,8 @@ from training.play.evaluators import load_evaluator
 
 
 @dataclass(frozen=True, slots=True)
-class ArenaPlayer:
-    """A player of an arena.
+class MatchPlayer:
+    """A player of a batched match.
 
     Attributes:
         name: on the rating scale.
@@ -48,7 +48,7 @@ class ArenaPlayer:
 
 
 @dataclass(frozen=True, slots=True)
-class ArenaSpec:
+class MatchSpec:
     """Pairs of games on random balanced openings with colours swapped.
 
     Attributes:
@@ -56,8 +56,8 @@ class ArenaSpec:
         openings: given openings, used in turn; empty: random ones from `seed`.
     """
 
-    a: ArenaPlayer
-    b: ArenaPlayer
+    a: MatchPlayer
+    b: MatchPlayer
     width: int
     height: int
     rule: int
@@ -67,8 +67,8 @@ class ArenaSpec:
     seed: int = 1
     openings: tuple[tuple[int, ...], ...] = ()
 
-    def split(self, parts: int) -> list[ArenaSpec]:
-        """Return the match in so many parts, some maybe without pairs; `joined` puts results together."""
+    def split(self, parts: int) -> list[MatchSpec]:
+        """Return the match in this many parts, some may have no pairs; `joined` merges their scores."""
         edges = [self.pairs * i // parts for i in range(parts + 1)]
         return [
             dataclasses.replace(self, pairs=last - first, first_pair=self.first_pair + first)
@@ -77,7 +77,7 @@ class ArenaSpec:
 
 
 @dataclass(slots=True)
-class ArenaResult:
+class MatchScore:
     """Scores of a for each pair (two games: a has black in the first)."""
 
     pairs: list[list[float]] = field(default_factory=list)
@@ -87,9 +87,9 @@ class ArenaResult:
     """Mean depth of simulations, in plies, of each player that searches."""
 
 
-def joined(parts: Iterable[ArenaResult]) -> ArenaResult:
+def joined(parts: Iterable[MatchScore]) -> MatchScore:
     """Return the result of a match from those of its parts, in their order."""
-    whole = ArenaResult()
+    whole = MatchScore()
     for part in parts:
         whole.pairs += part.pairs
         whole.plies += part.plies
@@ -131,7 +131,7 @@ class _Searching:
 
 
 class _Game:
-    def __init__(self, spec: ArenaSpec, index: int, trees: dict[int, Tree]) -> None:
+    def __init__(self, spec: MatchSpec, index: int, trees: dict[int, Tree]) -> None:
         self.index = index
         self.a_colour = index % 2
         self.board = Board(spec.width, spec.height, spec.rule)
@@ -146,21 +146,21 @@ class _Game:
         return 0 if self.board.to_move == self.a_colour else 1
 
 
-def _opening(spec: ArenaSpec, pair: int) -> tuple[int, ...]:
+def _opening(spec: MatchSpec, pair: int) -> tuple[int, ...]:
     if spec.openings:
         return spec.openings[pair % len(spec.openings)]
     rng = random.Random(f"{spec.seed} opening {pair}")
     return random_opening(rng, spec.width, spec.height, spec.rule, spec.stones)
 
 
-def play_arena(
-    spec: ArenaSpec, device: str = "cpu", stop: Callable[[], bool] = lambda: False, at_once: int = 64
-) -> ArenaResult:
+def play_batched(
+    spec: MatchSpec, device: str = "cpu", stop: Callable[[], bool] = lambda: False, at_once: int = 64
+) -> MatchScore:
     """Play all games of a spec, `at_once` at a time; games that `stop` cuts off are not counted."""
     players = (spec.a, spec.b)
     evaluators = [load_evaluator(p.net, device) if p.searches else None for p in players]
     solver = Solver(14)
-    result = ArenaResult(pairs=[[] for _ in range(spec.pairs)])
+    result = MatchScore(pairs=[[] for _ in range(spec.pairs)])
     waiting = list(range(2 * spec.pairs))[::-1]
     batch = LeafBatch(min(at_once, len(waiting)), spec.width, spec.height)
     spare: list[dict[int, Tree]] = []
@@ -193,7 +193,7 @@ def play_arena(
     return result
 
 
-def _trees(players: Sequence[ArenaPlayer], solver: Solver) -> dict[int, Tree]:
+def _trees(players: Sequence[MatchPlayer], solver: Solver) -> dict[int, Tree]:
     return {
         side: Tree(SearchParams(leaf_vcf_nodes=p.leaf_vcf_nodes), 16 << 20, solver)
         for side, p in enumerate(players)
@@ -201,7 +201,7 @@ def _trees(players: Sequence[ArenaPlayer], solver: Solver) -> dict[int, Tree]:
     }
 
 
-def _begin(game: _Game, players: Sequence[ArenaPlayer]) -> None:
+def _begin(game: _Game, players: Sequence[MatchPlayer]) -> None:
     if players[game.side].searches:
         game.sides[game.side].begin(game.board, players[game.side].simulations)
 
@@ -211,7 +211,7 @@ def _ready(game: _Game) -> bool:
     return searching is None or searching.want is None
 
 
-def _play_move(game: _Game, players: Sequence[ArenaPlayer]) -> None:
+def _play_move(game: _Game, players: Sequence[MatchPlayer]) -> None:
     player, board = players[game.side], game.board
     if player.searches:
         point = game.sides[game.side].point()
@@ -228,7 +228,7 @@ def _is_over(board: Board) -> bool:
     return board.rule == Rule.RENJU and not board.legal_points()
 
 
-def _count(result: ArenaResult, game: _Game) -> None:
+def _count(result: MatchScore, game: _Game) -> None:
     board = game.board
     winner = board.winner
     if winner == EMPTY and board.n_empty:
