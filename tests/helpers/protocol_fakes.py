@@ -169,6 +169,11 @@ class FakeEngine:
     def clear_tree(self) -> None:
         self.calls.append("clear_tree")
 
+    def set_threads(self, threads: int) -> str | None:
+        self.calls.append(f"threads {threads}")
+        self.config = self.config.replace(threads=threads)
+        return "threads: too many" if threads > 4 else None
+
     def set_memory(self, max_bytes: int | None) -> int | None:
         if max_bytes != self.config.memory_bytes:
             self.calls.append(f"memory {max_bytes}")

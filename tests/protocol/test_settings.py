@@ -32,6 +32,15 @@ def test_unreadable_values_change_nothing(value: str) -> None:
     assert not changed and settings.limits() == before
 
 
+@pytest.mark.parametrize("value", ["0", "-1", "129", "4294967295", "two", "1.5", ""])
+def test_a_wrong_number_of_threads_is_told_and_changes_nothing(value: str) -> None:
+    settings = told(("thread_num", "4"))
+    assert settings.problem("thread_num", "2") == ""
+    assert settings.problem("thread_num", value).startswith("thread_num is 1 to 128")
+    settings.apply("thread_num", value, 11.0)
+    assert settings.threads == 4
+
+
 def test_edge_values() -> None:
     assert told(("timeout_turn", "0")).limits().turn_ms == 0
     assert told(("time_left", "60000"), ("time_left", "-50")).limits().time_left_ms == -50

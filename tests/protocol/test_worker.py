@@ -153,6 +153,29 @@ def test_new_limits_reach_a_search_that_is_just_beginning(engine: FakeEngine) ->
     assert engine.calls.count("relimit 50000") == 2
 
 
+def said_until_a_move(program: Program) -> list[str]:
+    """Return all lines up to the first move."""
+    said = [program.lines.get(timeout=10)]
+    while not said[-1][0].isdigit():
+        said.append(program.lines.get(timeout=10))
+    return said
+
+
+def test_threads_are_told_before_thinking_and_a_wrong_number_changes_nothing(engine: FakeEngine) -> None:
+    engine.release.set()
+    program = Program(engine)
+    program.feed("START 15\nINFO thread_num 3\nINFO thread_num 0\nBEGIN")
+    assert said_until_a_move(program)[:2] == ["OK", "MESSAGE thread_num is 1 to 128, not 0; 3 stays"]
+    assert "threads 3" in engine.calls and "threads 0" not in engine.calls
+
+
+def test_more_threads_than_cores_are_told_before_the_answer(engine: FakeEngine) -> None:
+    engine.release.set()
+    program = Program(engine)
+    program.feed("START 15\nINFO thread_num 16\nBEGIN")
+    assert said_until_a_move(program)[:2] == ["OK", "MESSAGE threads: too many"]
+
+
 def test_memory_is_told_before_thinking(engine: FakeEngine) -> None:
     engine.release.set()
     program = Program(engine)
