@@ -129,6 +129,7 @@ def end_threads(Tree tree not None):
     with nogil:
         lock_tree(t, &t.main)
         t.generation += 1
+        t.main.generation = t.generation
         t.flights.n = 0
         unlock_tree(t, &t.main)
     t.main.threaded = False

@@ -174,12 +174,20 @@ cdef inline void resolve_leaf(TreeState* t, Worker* w, EvalCallback* callback, i
         sim.placed += 1
         sim.forced_keys[sim.n_forced] = b.hash
         if t.settings.transpositions:
-            lock_tree(t, w)
-            sim.transposition = find_node(&t.graph, b.hash)
-            unlock_tree(t, w)
+            sim.transposition = find_in_flight(t, w, b.hash)
             if sim.transposition != 0:
                 return
         sim.status = leaf_status(t, w, callback)
+
+
+cdef inline Ref find_in_flight(TreeState* t, Worker* w, uint64_t key) noexcept nogil:
+    """Return the node of a position for a simulation in flight; 0 also if the search is over."""
+    cdef Ref ref = 0
+    lock_tree(t, w)
+    if w.generation == t.generation:    # else the tree is no longer to be touched
+        ref = find_node(&t.graph, key)
+    unlock_tree(t, w)
+    return ref
 
 
 cdef inline LeafStatus leaf_status(TreeState* t, Worker* w, EvalCallback* callback) noexcept nogil:
