@@ -65,7 +65,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     encode.add_argument(
         "--beside", type=float, default=0.0, metavar="SHARE",
-        help="as many positions beside the games for each of them, for a teacher to label (0)",
+        help="sibling positions, after moves that searches considered, a position; a teacher labels them (0)",
     )  # fmt: skip
     encode.add_argument(
         "--leaves", type=float, default=0.0, metavar="SHARE",
@@ -92,7 +92,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "--processes", type=int, default=0, help="that share each batch; 0: one a core for a line net (0)"
     )
     learn.add_argument("--no-export", action="store_true", help="leave the net in its checkpoint")
-    label = command("label", "write what a net says of all positions beside them")
+    label = command("label", "write the labels of a net next to the positions")
     label.add_argument("--teacher", type=Path, required=True, help="checkpoint, or a run that has one")
     keep = commands.add_parser("keep", help=_KEEP, description=_KEEP)
     keep.add_argument("--teacher", type=Path, required=True, help="checkpoint, or a run that has one")

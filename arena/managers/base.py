@@ -177,14 +177,6 @@ class Manager:
         width, height = self.setup.width, self.setup.height
         return f"START {width}" if width == height else f"RECTSTART {width},{height}"
 
-    def _begin(self) -> None:
-        """Begin a game with START, wait for its OK, and tell all limits."""
-        start = self._start_line()
-        self._send(start)
-        self._await_start(OK, start.split()[0])
-        self._cold = False
-        self._send(*self._info())
-
     def _info(self) -> list[str]:
         """Return the INFO block in the manager's order."""
         limits = self.limits

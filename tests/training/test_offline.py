@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 
 from tests.helpers.training_games import random_game, random_planes
-from training.data.beside import beside
 from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.records import Flag
 from training.data.replay_buffer import Chunk, assemble
 from training.data.shards import write_shard
+from training.data.siblings import siblings
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
 from training.learn.encoded_dataset import EncodedDataset, write_labels
@@ -284,7 +284,7 @@ def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsy
 
 
 def test_positions_beside_the_games_are_behind_moves_that_were_considered(games):
-    found = beside(games, 0.5, 1)
+    found = siblings(games, 0.5, 1)
     total = sum(game.positions for game in games)
     assert 0.3 * total < len(found) <= 0.5 * total + 4 * len(games)
     considered = {
@@ -298,8 +298,8 @@ def test_positions_beside_the_games_are_behind_moves_that_were_considered(games)
     assert all(one.positions == 1 and not one.counts[0] for one in found)
     played = {tuple(int(p) for p in game.moves[:n]) for game in games for n in range(len(game.moves) + 1)}
     assert sum(tuple(int(p) for p in one.moves) not in played for one in found) > len(found) / 2
-    assert [list(one.moves) for one in beside(games, 0.5, 1)] == [list(one.moves) for one in found]
-    assert not beside(games, 0.0, 1)
+    assert [list(one.moves) for one in siblings(games, 0.5, 1)] == [list(one.moves) for one in found]
+    assert not siblings(games, 0.0, 1)
 
 
 def test_only_a_teacher_says_what_positions_beside_the_games_are_worth(folder, tmp_path, capsys):

@@ -20,7 +20,7 @@ from training.workers.self_play import PlayResult, SelfPlayWorker
 
 
 class SelfPlayActor:
-    """Does one task after the other; `pulse` and `drain` are answered beside them, in another thread."""
+    """Does one task after the other; `pulse` and `drain` are answered in parallel, in another thread."""
 
     def __init__(self, play: PlayConfig, games: int) -> None:
         """Make an actor without games; see `SelfPlayWorker`."""
@@ -46,7 +46,7 @@ class SelfPlayActor:
         self._newest = generation
 
     def self_play(self, task: PlayTask, refs: dict[str, Any]) -> PlayResult:
-        """Play; games that do not end stay in flight, and go on with the net of the next task."""
+        """Play; games that do not end stay in flight, and continue with the net of the next task."""
         if task.generation < self._newest:
             self._beat()
             return PlayResult(Counters(), 0.0, 0.0)

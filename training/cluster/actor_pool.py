@@ -77,7 +77,7 @@ class ActorPool:
         self._ours: Version = own_version()
         self.head = Head()
         self.lost: list[Any] = []
-        """Orders whose players are gone; whoever reads them empties the list."""
+        """Orders whose players are gone; a reader empties the list."""
 
     def __len__(self) -> int:
         return sum(member.pid != 0 for member in self._members)

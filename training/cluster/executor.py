@@ -67,7 +67,7 @@ class GameExecutor(Executor):
         return future
 
     def _parcel(self, spec: str) -> tuple[str, NetName]:
-        """Return the text of a player without the file of its net, and what stands for that."""
+        """Return the text of a player without the file of its net, and the placeholder for it."""
         kind, colon, text = spec.partition(":")
         kept, net = [], NetName("", "")
         for part in text.split(","):

@@ -1,4 +1,4 @@
-"""What Ray's own tools show of a run, beside the run's line and report."""
+"""What Ray's own tools show of a run, next to the run's line and report."""
 
 from __future__ import annotations
 

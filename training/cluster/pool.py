@@ -1,7 +1,7 @@
 """The players of a run on a cluster: a thread deals with the machines, the loop asks for positions and
 matches.
 
-Players go on while the loop learns, up to `ahead_cycles` ahead of it. Games are in a journal of the run as
+Players continue while the loop learns, up to `ahead_cycles` ahead of it. Games are in a journal of the run as
 soon as they arrive; `play` moves those of its cycle into shards.
 """
 
@@ -80,7 +80,7 @@ class RayPool:
     # --- what the loop asks for
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
-        """Take no notice: players go on by themselves, with what they know, up to `ahead_cycles`."""
+        """Take no notice: players continue by themselves, with what they know, up to `ahead_cycles`."""
 
     def poll(self) -> None:
         """Take no notice: a thread does that."""

@@ -147,7 +147,7 @@ def _nets(blocks: Sequence[Block], nets: npt.NDArray[np.uint16]) -> list[str]:
 
 
 def unpack(blocks: Sequence[Block]) -> list[SelfPlayRecord]:
-    """Return the games of blocks, all checked, so that whoever reads games need not doubt them.
+    """Return the games of blocks, all checked, so that readers of games can rely on them.
 
     Args:
         blocks: of one format, at least one; fields of later formats get their defaults.

@@ -1,7 +1,7 @@
 """Games as encoded positions in arrays: learned from again and again, they are encoded once.
 
 A learner on a GPU takes more positions in a second than a core encodes in that time. So all cores encode
-first, and what they make, a kilobyte a position, lies on the device while it learns; see
+first, and what they make, a kilobyte a position, is on the device while it learns; see
 `training.learn.encoded_dataset`.
 
 A folder holds for each board size `15x15.planes.npy` and so on, and at last `set.json`, which says that all
@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.encoding import FEATURE_VERSION, N_PLANES
-from training.data.beside import beside
 from training.data.columns import SIDES
 from training.data.records import SAMPLED, SelfPlayRecord
 from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
 from training.data.shards import RecordError, list_shards, read_shards
+from training.data.siblings import siblings
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 
@@ -52,7 +52,7 @@ class Part:
         policy, reply: uint8 [N, A] targets relative to the largest one x 255; rows of 0 where there is none.
         result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
         root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven; rows of 0
-            beside the games and for leaves, where `result` means nothing (`training.data.beside`).
+            for sibling positions and leaves, where `result` means nothing (`training.data.siblings`).
         rule: uint8 [N].
         sampled: float16 [N] each, columns that sampling weights depend on (`training.data.records.SAMPLED`).
     """
@@ -94,7 +94,7 @@ def _slabs(chunk: Chunk, size: Size) -> Iterator[Part]:
 
 
 def join(parts: Sequence[Part]) -> Part:
-    """Return the positions of parts of one size, one behind the other."""
+    """Return the positions of parts of one size, one after another."""
     sampled = {name: np.concatenate([part.sampled[name] for part in parts]) for name in SAMPLED}
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     return Part(**arrays, sampled=sampled)
@@ -124,7 +124,7 @@ def _encode_shard(path: Path, share: float, more: More | None) -> tuple[str, int
     for _, games in read_shards([path], errors.append):
         seed = zlib.crc32(path.name.encode())
         found = {size: [part] for size, part in encode_games(games).items()}
-        for size, part in encode_games(beside(games, share, seed)).items():
+        for size, part in encode_games(siblings(games, share, seed)).items():
             found[size].append(replace(part, root=np.zeros_like(part.root)))
         for size, part in more(games, seed).items() if more else ():
             found[size].append(part)
@@ -147,7 +147,7 @@ def encode(
         folder: of the arrays, made when missing; there must be no encoded positions in it yet.
         processes: that encode side by side.
         report: gets a line for each shard that has to be skipped.
-        share: of positions beside the games, for each of their own.
+        share: sibling positions for each position of the games.
         more: makes further positions; it goes to other processes.
 
     Raises:

@@ -22,7 +22,7 @@ class Count:
 
 
 def count_games(records: Path) -> tuple[Count, Count]:
-    """Return what lies in a run's `records`: of its own self-play, and of other runs."""
+    """Return what is in a run's `records`: of its own self-play, and of other runs."""
     own, others = Count(), Count()
     for path in list_shards(records):
         with contextlib.suppress(RecordError):

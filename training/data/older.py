@@ -32,7 +32,7 @@ _LENGTH = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands in front of the columns of a shard, as far as it has been checked."""
+    """What is in front of the columns of a shard, as far as it has been checked."""
 
     feature_version: object
     games: int
@@ -42,7 +42,7 @@ class Header:
 
 
 def read_header(file: BinaryIO) -> Header:
-    """Return the header of a shard from a file that is behind the magic, and is behind the header then.
+    """Return the header of a shard from a file that is positioned after the magic, then after the header.
 
     Raises:
         ValueError: damaged or of another format.

@@ -4,7 +4,7 @@ A shard grows while its games are played, as a journal (`training.data.journal`)
 complete; so each game is written once. A file is
 
     8 bytes   magic b"TNGSHRD2"
-    blocks    of games that ended together, one after the other
+    blocks    of games that ended together, one after another
 
 and a block is
 

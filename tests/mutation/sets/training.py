@@ -266,14 +266,14 @@ OTHERS = (
         OFFLINE,
     ),
     Mutation(
-        "positions beside the games have results",
+        "sibling positions have results",
         "training/learn/encoded_dataset.py",
         " * root.any(1, keepdim=True)",
         " * 1",
         OFFLINE,
     ),
     Mutation(
-        "positions beside the games are learned from without a teacher",
+        "sibling positions are learned from without a teacher",
         "training/learn/encoded_dataset.py",
         "weight[~part.root.any(axis=1)] = 0",
         "weight[~part.root.any(axis=1)] *= 1",

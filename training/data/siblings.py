@@ -1,8 +1,7 @@
-"""Positions beside the games: behind moves that a search considered, whether or not they were played.
+"""Sibling positions: after moves that a search considered, whether or not they were played.
 
-A search asks its net mostly about such positions, and orders the moves of one position by what it hears.
-Of these a game holds one. Nobody searched them, so they have no target of their own: a teacher says what they
-are worth.
+A search evaluates mostly such positions, and orders the moves of a position by their values. A game holds one
+of them. They were not searched, so they have no target: a teacher labels them.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ _CONSIDERED = 8
 _LEAST = 0.004  # of the best move's share of the target
 
 
-def beside(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
-    """Return positions beside games, each as a game of one recorded position without a target.
+def siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
+    """Return sibling positions, each as a game of one recorded position without a target.
 
     Args:
         games: whose positions that were searched in full and not proven are gone out from.
