@@ -96,7 +96,8 @@ def _single(x: npt.NDArray[Any]) -> _Floats:
 
 
 def _sum(found: _Floats) -> _Doubles:
-    total: _Doubles = found.sum(axis=1, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # of weights that a rate has spoilt, which the learner says itself
+        total: _Doubles = found.sum(axis=1, dtype=np.float64)
     return total
 
 
