@@ -85,7 +85,6 @@ def test_encoded_positions_are_those_of_the_window(games, folder):
         assert (part.result == batch.z.argmax(axis=1)).all()
         assert np.abs(part.root / 255 - batch.root_wdl).max() <= 0.003
         assert (part.rule == batch.rules).all()
-        np.testing.assert_allclose(part.surprise, chunk.surprise, rtol=1e-3)
 
 
 def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
