@@ -180,7 +180,7 @@ def test_a_stream_is_unpacked_no_further_than_its_header_says(tmp_path):
     [
         ("rule", 3, "a rule"), ("width", 4, "a board"), ("height", 23, "a board"), ("winner", 3, "winner"),
         ("opening", 200, "the length"), ("moves", 81, "a move"), ("flags", 16, "flags"),
-        ("points", 81, "a point"), ("weights", 0, "weights"), ("end", 9, "end"),
+        ("points", 81, "a point"), ("weights", 0, "weight"), ("end", 9, "end"),
     ],
 )  # fmt: skip
 def test_games_that_nobody_can_have_played_are_refused(field, value, words):
