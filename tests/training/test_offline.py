@@ -85,6 +85,8 @@ def test_encoded_positions_are_those_of_the_window(games, folder):
         assert (part.result == batch.z.argmax(axis=1)).all()
         assert np.abs(part.root / 255 - batch.root_wdl).max() <= 0.003
         assert (part.rule == batch.rules).all()
+        for name, values in part.sampled.items():
+            np.testing.assert_allclose(values, chunk.sampled[name], rtol=1e-3)
 
 
 def test_drawn_positions_are_turned_as_the_window_turns_them(games, folder):
