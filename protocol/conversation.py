@@ -215,11 +215,16 @@ class Conversation:
         self.ask(about(self.position, "move", MoveFormat()), arrival_s)
 
     def ask(self, query: Query, arrival_s: float) -> None:
-        """Think about a query that a command which arrived then has asked."""
+        """Start the search of a query.
+
+        Args:
+            query: of a command.
+            arrival_s: when the command arrived, seconds on the clock of arrivals.
+        """
         self._begin(query, self.settings.charged_from_s(arrival_s))
 
     def answer_now(self) -> None:
-        """Answer now; where nothing is asked, stop thinking on the opponent's time."""
+        """Answer now; without a query, stop pondering."""
         if self._query is not None:
             self._worker.answer_now()
         else:

@@ -21,7 +21,14 @@ from training.play.endings import played_on
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
+    """Run the command.
+
+    Args:
+        arguments: None takes those of the process.
+
+    Returns:
+        0; 1 when it was stopped, so that the same command continues; 2 for an error, which is printed.
+    """
     parser = console.parser("training.endings", __doc__)
     parser.add_argument("records", type=Path, help="folder of shards")
     parser.add_argument("out", type=Path, help="folder of the new ones; made when missing")

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the signature."""
+    """Print the signature; return 0, or 2 for a bad argument."""
     if args.simulations < 1:
         print("error: --simulations must be at least 1", file=sys.stderr)
         return 2

@@ -98,7 +98,13 @@ def stones_of(points: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def move_name(point: int, width: int, height: int | None = None) -> str:
-    """Return a move as `format_move` writes it, or `pass`."""
+    """Return a move as `format_move` writes it, such as `h8`, or `pass`.
+
+    Args:
+        point: of the move, or PASS.
+        width: of the board, cells.
+        height: of the board, to number its rows from the bottom; None: from the top.
+    """
     return "pass" if point == PASS else format_move(point, width, height)
 
 

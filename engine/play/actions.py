@@ -350,7 +350,11 @@ ACTIONS: dict[str, Callable[[Session, Command], None]] = {
 
 
 def act(session: Session, command: Command) -> None:
-    """Execute a command of the person."""
+    """Execute a command of the person.
+
+    Raises:
+        PositionError: it cannot be executed; the message is one line.
+    """
     ACTIONS[command.name](session, command)
 
 

@@ -72,7 +72,7 @@ class SelfPlayActor:
         return play_batched(dataclasses.replace(task.spec, a=a, b=b), stop=self._beat)
 
     def game(self, task: GameTask, refs: dict[str, Any]) -> tuple[int, GameRecord]:
-        """Play one game of a match."""
+        """Play one game of a match; return its index in the match and its record."""
         from training.cluster.executor import with_net
 
         self._beat()

@@ -154,7 +154,13 @@ Optimizer = torch.optim.Optimizer | MuonAndAdamW
 
 
 def make_optimizer(kind: str, net: Network, lr: float, weight_decay: float) -> Optimizer:
-    """Return the optimizer of one of `KINDS`."""
+    """Return an optimizer of the weights of a net.
+
+    Args:
+        kind: one of `KINDS`.
+        lr: learning rate.
+        weight_decay: share of a weight that a step removes, times the rate.
+    """
     if kind == "muon":
         return MuonAndAdamW(net, lr, weight_decay)
     return torch.optim.AdamW(parameter_groups(net, weight_decay), lr=lr, betas=_BETAS, fused=True)
