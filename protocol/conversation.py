@@ -186,7 +186,7 @@ class Conversation:
         self.names = notation(self.dialect, width, height, self._rows_from)
         self.position = Position(width, height)
         self._new_game = True
-        self.settings.new_game()
+        self.settings.new_game(self._worker.now_s())
 
     def restart_game(self) -> None:
         """Begin a game on a board of the same size and clear all state."""
@@ -194,7 +194,7 @@ class Conversation:
         self.position.clear()
         self._seen = frozenset()
         self._new_game = self.forget_tree = True
-        self.settings.new_game()
+        self.settings.new_game(self._worker.now_s())
 
     def rule(self) -> Rule:
         """Return the rule to play by."""

@@ -46,7 +46,9 @@ class Settings:
     clock_runs: bool = False
     """Whether this game got a positive time_left, less than UNLIMITED_MS."""
     told_s: float = float("-inf")
-    """When time_left was received."""
+    """When time_left was received in this game."""
+    begun_s: float = float("-inf")
+    """When this game began."""
     used_ms: float = 0.0
     """Thinking time of this game."""
     increment_ms: int = 0
@@ -73,7 +75,8 @@ class Settings:
         if key == "thread_num" and not MIN_THREADS <= number <= MAX_THREADS:
             return False
         if key == "time_left":
-            self.time_left_ms, self.told_s = number, arrival_s
+            self.time_left_ms = number
+            self.told_s = arrival_s if arrival_s >= self.begun_s else float("-inf")
             self.clock_runs = self.clock_runs or 0 < number < UNLIMITED_MS
         elif key in _FIELDS:
             name, convert = _FIELDS[key]
@@ -93,10 +96,11 @@ class Settings:
         """Whether the manager wants to see how a search goes."""
         return bool(self.show_detail & (REALTIME | DETAIL))
 
-    def new_game(self) -> None:
-        """Start the match clock anew."""
+    def new_game(self, now_s: float) -> None:
+        """Start the match clock anew. No clock of a turn has started before now, when the game begins."""
         self.used_ms = 0.0
         self.clock_runs = False
+        self.begun_s, self.told_s = now_s, float("-inf")
 
     def used(self, elapsed_s: float) -> None:
         """Charge the match clock for a move."""

@@ -81,7 +81,7 @@ def test_the_own_clock_runs_when_time_left_is_not_told() -> None:
     assert settings.limits().time_left_ms == 100000
     settings.used(3.0)
     assert settings.limits().time_left_ms == 97000
-    settings.new_game()
+    settings.new_game(20.0)
     assert settings.limits().time_left_ms == 100000
 
 
@@ -132,17 +132,17 @@ def test_with_a_match_clock_a_time_left_of_nothing_has_run_out(
 
 def test_a_clock_is_of_one_game() -> None:
     settings = told(("timeout_turn", "1000"), ("time_left", "60000"))
-    settings.new_game()
+    settings.new_game(20.0)
     settings.apply("time_left", "0", 20.0)
     assert settings.limits().time_left_ms == UNLIMITED_MS
     settings.apply("time_left", "900", 21.0)
     settings.apply("time_left", "0", 22.0)
     assert settings.limits().time_left_ms == 0
-    settings.new_game()
+    settings.new_game(20.0)
     settings.apply("timeout_match", "60000", 23.0)
     settings.apply("time_left", "0", 23.0)
     assert settings.limits().time_left_ms == 0
-    settings.new_game()
+    settings.new_game(20.0)
     settings.apply("timeout_match", "0", 24.0)
     assert settings.limits().time_left_ms == UNLIMITED_MS
 
@@ -153,6 +153,16 @@ def test_the_clock_starts_with_the_info_just_before_and_only_once() -> None:
     assert settings.charged_from_s(10.4) == 10.4
     settings.apply("time_left", "1", 20.0)
     assert settings.charged_from_s(29.0) == 29.0  # frozen or typed by hand in between
+
+
+def test_no_clock_starts_before_the_game_begins() -> None:
+    settings = told(("time_left", "100000"), at_s=10.0)
+    settings.new_game(10.2)
+    assert settings.charged_from_s(10.4) == 10.4
+    settings.apply("time_left", "100000", 10.1)  # came while the engine was loading, was read behind START
+    assert settings.charged_from_s(10.4) == 10.4
+    settings.apply("time_left", "100000", 10.3)
+    assert settings.charged_from_s(10.4) == 10.3
 
 
 KEYS = (
