@@ -19,7 +19,7 @@ from tests.helpers.older_records import older_journal, older_shard
 from training.data.journal import Journal, read_journal, recover_journals
 from training.data.records import DRAW, End, Flag, SelfPlayRecord
 from training.data.shards import list_shards, read_shard
-from training.measure import arena
+from training.measure import batched_match
 from training.measure.batched_match import MatchPlayer, MatchSpec, play_batched
 from training.play.batch import LeafBatch
 from training.play.evaluators import HandMadeEvaluator, TorchEvaluator, load_evaluator, save_weights
@@ -372,7 +372,7 @@ def test_evaluations_are_counted_and_bounded_in_the_kernel_too():
 
 
 class OneRoot:
-    """What the arena asks of a tree when it chooses a move."""
+    """What a batched match asks of a tree when it chooses a move."""
 
     proven, has_root = PROVEN_NONE, True
 
@@ -393,9 +393,9 @@ class OneRoot:
 
 
 def test_the_arena_does_not_play_what_is_proven_to_lose():
-    searching = arena._Searching(OneRoot([50, 3, 20], [PROVEN_LOSS, PROVEN_NONE, PROVEN_NONE]))
+    searching = batched_match._Searching(OneRoot([50, 3, 20], [PROVEN_LOSS, PROVEN_NONE, PROVEN_NONE]))
     assert searching.point() == 12
-    assert arena._Searching(OneRoot([50, 3, 20], [PROVEN_NONE] * 3)).point() == 10
+    assert batched_match._Searching(OneRoot([50, 3, 20], [PROVEN_NONE] * 3)).point() == 10
 
 
 def test_every_game_draws_its_own_noise():
