@@ -263,7 +263,7 @@ class RunConfig:
         0, "self-play processes; 0: one a core; with a GPU one for two cores, at least four",
         "workers/cores.py", "processes",
     )  # fmt: skip
-    games: int = setting(32, "in flight of each board size in each worker", "workers/interface.py", "games")
+    games: int = setting(32, "in flight of each board size in each worker", "workers/local.py", "games")
     precision: str = setting("int8", "`int8` or `fp32` nets in self-play on the CPU", _LOOP)
     sizes: tuple[str, ...] = setting(
         ("15:5", "20:2", "9", "11", "13", "17"),
