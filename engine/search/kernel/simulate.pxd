@@ -63,7 +63,8 @@ cdef inline int run(
     use_vct = use_vct and t.settings.tree_vct_nodes > 0
     lock_tree(t, w)
     while done[0] < max_simulations:
-        if w.threaded and t.counters.simulations >= t.max_simulations and not w.is_helper:
+        # A helper whose search is over must not look at the tree.
+        if w.threaded and not w.is_helper and t.counters.simulations >= t.max_simulations:
             break
         status = simulate(t, w, callback, root_move, use_vct)
         if status == SOLVED or status == EVALUATED:
