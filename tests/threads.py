@@ -1,6 +1,6 @@
 """Search many positions with several threads and check the tree after each search.
 
-    python -m tests.threads [--searches N] [--seed S] [--threads N]
+    python -m tests.threads [--searches N] [--seed S] [--threads N] [--net NET]
 
 Boards are small, rules, settings and evaluators vary, memory is often too little for the search, and searches
 end at random: by a limit of simulations, by a stop at a random time, by a proof. Roots move on between
@@ -17,8 +17,10 @@ import sys
 import time
 from collections import Counter
 
+from engine.config import EngineConfig
 from engine.evaluator.base import Evaluator
 from engine.evaluator.hashed import HashedEvaluator
+from engine.evaluator.make import make_evaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import EMPTY, Board
 from engine.rules.rule import ALL_RULES
@@ -54,10 +56,11 @@ class RandomStop:
 
     def should_stop(self, state: SearchState) -> str | None:
         """See `engine.search.stoppers.Stopper`."""
-        if self._rng.random() < 0.02 and self._search.tree.nodes < 3000:
+        if self._rng.random() < 0.02:
             with self._search.tree.locked():
-                self._search.tree.check()
-            self.checks += 1
+                if self._search.tree.nodes < 3000:
+                    self._search.tree.check()
+                    self.checks += 1
         state.max_slice = min(state.max_slice, self._simulations - state.simulations)
         if state.simulations >= self._simulations:
             return "node limit"
@@ -74,13 +77,14 @@ def play_on(board: Board, rng: random.Random) -> bool:
 
 
 def search_randomly(
-    searches: int, seed: int, threads: int | None = None, longest: int = 4000
+    searches: int, seed: int, threads: int | None = None, longest: int = 4000, net: Evaluator | None = None
 ) -> Counter[str]:
     """Do searches and check every tree; return what happened, by name.
 
     Args:
         threads: of each search; None: random.
         longest: most simulations of a search.
+        net: evaluator of all searches; None: hashed or uniform.
 
     Raises:
         AssertionError: a tree is not consistent, or a result is not a legal move.
@@ -95,6 +99,7 @@ def search_randomly(
         params = SearchParams(solver_table_log2=8, seed=rng.randrange(1000), **rng.choice(SETTINGS))  # type: ignore[arg-type]
         search = Search(params, rng.choice([1, 1, 16]) * MIB, solver=rng.random() < 0.8, threads=2)
         evaluator: Evaluator = HashedEvaluator(seed) if rng.random() < 0.8 else UniformEvaluator()
+        evaluator = net or evaluator
         for _ in range(rng.randrange(1, 8)):
             one_search(search, board, evaluator, rng, threads or rng.choice(THREADS), longest, happened)
             if happened["searches"] >= searches or not play_on(board, rng):
@@ -144,9 +149,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the positions (default 1)")
     parser.add_argument("--threads", type=int, metavar="N", help="of each search (default: 2 to 16)")
     parser.add_argument("--longest", type=int, default=4000, metavar="N", help="simulations (default 4000)")
+    parser.add_argument("--net", metavar="NET", help="evaluate with a net (default: with stubs)")
     args = parser.parse_args()
+    net = None if args.net is None else make_evaluator(EngineConfig(net=args.net), args.seed)
     started_s = time.monotonic()
-    happened = search_randomly(args.searches, args.seed, args.threads, args.longest)
+    happened = search_randomly(args.searches, args.seed, args.threads, args.longest, net)
     print(", ".join(f"{name}: {count:,}" for name, count in happened.items()))
     print(f"nothing found in {time.monotonic() - started_s:.0f} s")
     return 0
