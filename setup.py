@@ -57,6 +57,8 @@ else:
     # Nobody asks for traps, and without them a choice of two numbers needs no branch.
     flags = ["-O3" if not quick else "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
     flags += ["-Wno-unused-function"]
+    if not debug and not sanitizers:
+        flags += ["-g0"]  # Python's own flags ask for debug information: 40 % more time of the compiler
 checks = []
 if sanitizers:
     checks = [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
@@ -79,6 +81,7 @@ extensions = [
 ]
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         extensions,
         nthreads=0,
