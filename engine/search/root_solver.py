@@ -87,7 +87,8 @@ class RootSolver:
         with self._tree.locked():
             point, nodes = self._next_check()
         if not self._queries or (self._first_round <= 0 and 0 < nodes <= self._queries[0].budget):
-            self._check_move(point, nodes, stops)
+            if nodes > 0:  # else other threads have changed the move since `due`
+                self._check_move(point, nodes, stops)
             return
         self._first_round -= 1
         query = self._queries.pop(0)

@@ -20,7 +20,9 @@ from engine.search._threads import Helper, begin_threads, end_threads, thread_co
 from engine.search._tree import PROVEN_WIN, Tree
 from engine.search.mcts import Search
 from engine.search.params import SearchParams
+from engine.search.root_solver import RootSolver
 from engine.search.stoppers import NodeLimit, SearchState
+from engine.threats._solver import Solver
 from engine.timing.clock import SystemClock
 from tests.helpers.search import put
 from tests.threads import search_randomly
@@ -231,3 +233,17 @@ def test_threads_module_never_waits_for_a_start() -> None:
     """`threading.Thread.start` would: it returns once the thread has had a core."""
     source = Path(search_threads.__file__).read_text(encoding="utf-8")
     assert "start_new_thread" in source and "threading" not in source
+
+
+def test_the_root_solver_does_nothing_if_the_best_move_was_checked_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    board = Board(9, 9, 0)
+    tree, solver = Tree(SMALL), Solver(8)
+    tree.set_root(board)
+    tree.run(50, HashedEvaluator(1).backend)
+    root_solver = RootSolver(solver, tree, board, 1000)
+    root_solver._queries.clear()
+    assert root_solver.due(50)
+    monkeypatch.setattr(root_solver, "_next_check", lambda: (3, 0))
+    root_solver.step(lambda: False)
