@@ -120,7 +120,7 @@ class Search:
             ValueError: the game is over, or an evaluation is not finite.
         """
         tree = self.tree
-        tree.set_root(board)
+        self._set_root(board)
         tree.reset_counters()
         now_s = self._now_s()
         state = SearchState(started_s=now_s, now_s=now_s)
@@ -173,6 +173,13 @@ class Search:
                         so_far = self.result(state, "")
                     on_info(so_far)
         return self.result(state, reason)
+
+    def _set_root(self, board: Board) -> None:
+        """Move the root; start afresh where it is proven but the move that proves it was freed."""
+        self.tree.set_root(board)
+        if self.tree.proven != _tree.PROVEN_NONE and not self.tree.pv() and not len(self.tree.moves()):
+            self.tree.clear()
+            self.tree.set_root(board)
 
     def _stops_now(self, state: SearchState, stop_reason: Callable[[], str | None]) -> bool:
         state.now_s = self._now_s()
