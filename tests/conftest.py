@@ -7,6 +7,9 @@ import signal
 
 import pytest
 
+for _library in ("OMP", "OPENBLAS", "MKL"):  # else the threads of two workers wait for each other, busily
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
 pytest_plugins = ["tests.helpers.processor_time"]
 
 pytest.register_assert_rewrite("tests.helpers")

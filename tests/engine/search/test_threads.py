@@ -193,7 +193,7 @@ def test_an_evaluator_called_from_python_searches_with_one_thread() -> None:
 
 def test_what_threads_need_counts_against_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.resources.usable_cores", lambda: 8)
-    made = resources([], memory_bytes=400 << 20)
+    made = resources([], memory_bytes=8 << 30)  # the process of a whole suite takes more than a brain
     alone = made.search.tree.memory_bytes
     made.set_threads(8)
     assert alone - made.search.tree.memory_bytes >= 7 * (40 << 16)
