@@ -1,6 +1,7 @@
 """Game records: round trip, size, damage."""
 
 import os
+import zlib
 
 import numpy as np
 import pytest
@@ -75,6 +76,14 @@ def test_values_of_moves_survive_beside_the_policy_target(tmp_path):
     assert points.tolist() == [7, 30, 99]
     np.testing.assert_allclose(values, [-1, 1, 0.25], atol=0.005)
     assert back.action_values(1)[0].size == 0 and back.policy(1)[0].tolist() == [8]
+
+
+def test_deeply_nested_names_of_nets_are_damage():
+    raw = shards._LENGTH.pack(100_000) + b"[" * 100_000
+    payload = zlib.compress(raw, 1, -zlib.MAX_WBITS)
+    head = shards._HEADER.pack(shards.FORMAT, shards.FEATURE_VERSION, 1, 1, len(raw), len(payload))
+    with pytest.raises(RecordError, match=r"mine: .*recursion"):
+        shards.decode(shards.MAGIC + head + payload + shards._digest(head + payload), "mine")
 
 
 def test_long_targets_keep_the_largest_entries():
