@@ -31,7 +31,7 @@ def _quotas(cgroups: Path, own: Path) -> list[float]:
             inner = Path(line.split(":", 2)[-1].strip().lstrip("/"))
             paths |= {inner, *inner.parents}
     for path in paths:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
             quota, period = (cgroups / path / "cpu.max").read_text(encoding="utf-8").split()
             found.append(int(quota) / int(period))  # "max" is no number: no quota
         for controller in _V1:

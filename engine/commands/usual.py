@@ -14,15 +14,12 @@ VECTORS = {
     "neon-dot": "NEON with dot product",
 }  # fmt: skip
 """Paths of line nets that run on vectors, as people know them."""
-USUAL = {
-    "plain": (1_700.0, 3_000.0), "avx2": (24_000.0, 41_000.0), "avxvnni": (28_000.0, 48_000.0),
-    "avx512": (31_000.0, 52_000.0),
-}  # fmt: skip
+USUAL = {"avx2": (24_000.0, 41_000.0), "avxvnni": (28_000.0, 48_000.0), "avx512": (31_000.0, 52_000.0)}
 """Evaluations a second of one core on 15x15 for the shape that ships, on an older and on a newer processor.
 
-Measured: AVX2 and plain C on Zen 3, AVX2 and AVX-512 on Zen 4. The others follow by ratio: AVX-512 is 1.3
-times and AVX2 with VNNI 1.16 times as fast as AVX2, which `training/record/speed.md` and `docs/line-nets.md`
-measured. NEON was never measured.
+Measured: AVX2 on Zen 3, AVX2 and AVX-512 on Zen 4. The others follow by ratio: AVX-512 is 1.3 times and AVX2
+with VNNI 1.16 times as fast as AVX2, which `training/record/speed.md` and `docs/line-nets.md` measured. NEON
+was never measured; plain C makes 1,700 on Zen 3, and is always said to be slow.
 """
 SHAPE = (64, 4, 2)
 """Channels, blocks and margin that `USUAL` holds for."""
@@ -67,13 +64,13 @@ def describe(net: LineNet, rate: float, machine: Callable[[], Machine] = Machine
     usual = USUAL.get(net.path)
     if (net.channels, net.blocks, net.margin) != SHAPE:
         return f"{text}; no rate is known for a net of this shape"
-    if usual is None:
-        return f"{text}; no usual rate of it is known"
     if net.path == "plain":
         best = paths()[-1]
         if best != "plain":
             return f"{text}, because the settings say so; {VECTORS[best]} is some fourteen times as fast"
         return f"{text}: {PLAIN}"
+    if usual is None:
+        return f"{text}; no usual rate of it is known"
     text += f"; usual are {usual[0]:,.0f} to {usual[1]:,.0f}"
     if rate >= SLOW * usual[0]:
         return text
