@@ -9,7 +9,6 @@ memory, processes or open files of the server and its engines grew, or if a proc
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -23,6 +22,7 @@ import websockets
 
 from tests.board.fuzz import GOOD
 from tests.board.running import Server
+from tests.endurance.command import parser, report
 
 MAX_GROWTH = 24 << 20
 """Bytes by which private memory of all processes may grow after the warm-up."""
@@ -129,21 +129,13 @@ def run(minutes: float, pages: int, seed: int, net: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.endurance.board",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--minutes", type=float, default=120.0, help="(120)")
-    parser.add_argument("--pages", type=int, default=4, help="at a time (4)")
-    parser.add_argument("--net", default="default", help="of the engines (the one that ships)")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    asked = parser("board", __doc__)
+    asked.add_argument("--minutes", type=float, default=120.0, help="(120)")
+    asked.add_argument("--pages", type=int, default=4, help="at a time (4)")
+    asked.add_argument("--net", default="default", help="of the engines (the one that ships)")
+    options = asked.parse_args(arguments)
     failures = run(options.minutes, options.pages, options.seed, options.net)
-    for failure in failures:
-        print(f"BAD {failure} (seed {options.seed})")
-    print("nothing was wrong" if not failures else f"{len(failures)} faults")
-    return 1 if failures else 0
+    return report(failures, options.seed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ answer was wrong, or if memory, threads or open files grew.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import shlex
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 import psutil
 
 from arena.brain_process import BrainProcess
+from tests.endurance.command import parser, report
 
 TURN_MS = 10
 MAX_ANSWER_S = 5.0
@@ -162,22 +162,14 @@ def run(command: Sequence[str], games: int, seed: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.endurance.brain",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--games", type=int, default=20_000, help="(20,000)")
-    parser.add_argument(
+    asked = parser("brain", __doc__)
+    asked.add_argument("--games", type=int, default=20_000, help="(20,000)")
+    asked.add_argument(
         "--brain", default=f"{sys.executable} -m protocol", help="command (python -m protocol)"
     )
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    options = asked.parse_args(arguments)
     failures = run(shlex.split(options.brain), options.games, options.seed)
-    for failure in failures:
-        print(f"BAD {failure} (seed {options.seed})")
-    print("nothing was wrong" if not failures else f"{len(failures)} faults")
-    return 1 if failures else 0
+    return report(failures, options.seed)
 
 
 if __name__ == "__main__":

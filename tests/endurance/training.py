@@ -12,7 +12,6 @@ is not so.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -27,6 +26,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.endurance.command import parser, report
 from tests.helpers.paths import ROOT
 from training.data.journal import read_journal
 from training.data.records import SelfPlayRecord
@@ -233,21 +233,13 @@ def run(folder: Path, kills: int, seed: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.endurance.training",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--kills", type=int, default=100, help="(100)")
-    parser.add_argument("--run-dir", type=Path, help="folder of the run, which is kept (a temporary one)")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    asked = parser("training", __doc__)
+    asked.add_argument("--kills", type=int, default=100, help="(100)")
+    asked.add_argument("--run-dir", type=Path, help="folder of the run, which is kept (a temporary one)")
+    options = asked.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         failures = run(options.run_dir or Path(scratch) / "run", options.kills, options.seed)
-    for failure in failures:
-        print(f"BAD {failure} (seed {options.seed})")
-    print("nothing was wrong" if not failures else f"{len(failures)} faults")
-    return 1 if failures else 0
+    return report(failures, options.seed)
 
 
 if __name__ == "__main__":
