@@ -1,8 +1,7 @@
-"""The players of a run on a cluster: a thread deals with the machines, the loop asks for positions and
-matches.
+"""The workers of a run on a cluster: a thread schedules them, the loop asks for positions and matches.
 
-Players continue while the loop learns, up to `ahead_cycles` ahead of it. Games are in a journal of the run as
-soon as they arrive; `play` moves those of its cycle into shards.
+Workers continue while the loop learns, up to `ahead_cycles` ahead of it. Games are in a journal of the run as
+soon as they arrive; `play` makes it a shard at the end of its cycle.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MATCH_SHARES = 4  # parts of a match for each player
 
 
 class Cluster:
-    """The machines of a cluster of Ray, each core that it lends a player."""
+    """The machines of a Ray cluster: one worker for each of its cores."""
 
     def __init__(self, address: str) -> None:
         """Join the cluster as its driver.
@@ -46,7 +45,7 @@ class Cluster:
         return "cpu"
 
     def open(self, pool: PoolConfig) -> WorkerPool:
-        """Take on players wherever there are cores."""
+        """Start workers on all free cores."""
         return RayPool(pool)
 
     def close(self) -> None:
@@ -58,15 +57,13 @@ class RayPool:
     """See `WorkerPool`."""
 
     def __init__(self, pool: PoolConfig) -> None:
-        """Begin to hire."""
+        """Start the thread that adds workers and gives them tasks."""
         self._pool = pool
         self._ahead = pool.config.ahead_cycles * pool.config.cycle_positions
         self._scheduler = Scheduler(pool.seed)
         self._receiver = GameReceiver(pool.run_dir / "records", pool.report)
         self._metrics = Metrics()
-        self._actors = ActorPool(
-            pool.config.play, pool.config.games, pool.silence_s, pool.report
-        )
+        self._actors = ActorPool(pool.config.play, pool.config.games, pool.silence_s, pool.report)
         self._nets = NetStore(self._actors.head)
         self._lock = threading.RLock()  # of the scheduler and the receiver
         self._error: BaseException | None = None
@@ -80,10 +77,10 @@ class RayPool:
     # --- what the loop asks for
 
     def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
-        """Take no notice: players continue by themselves, with what they know, up to `ahead_cycles`."""
+        """Do nothing: workers continue with the last net and mix, up to `ahead_cycles`."""
 
     def poll(self) -> None:
-        """Take no notice: a thread does that."""
+        """Do nothing: the thread of the pool does that."""
 
     def play(
         self,
