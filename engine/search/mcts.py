@@ -183,9 +183,7 @@ class Search:
 
     def _stops_now(self, state: SearchState, stop_reason: Callable[[], str | None]) -> bool:
         state.now_s = self._now_s()
-        with self.tree.locked():
-            proven = self.tree.proven != _tree.PROVEN_NONE
-        return proven or stop_reason() is not None
+        return stop_reason() is not None
 
     def _net_steps(self, board: Board, evaluator: Evaluator) -> Callable[[int], bool]:
         """Return a function that does one simulation and returns whether another is possible."""

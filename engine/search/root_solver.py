@@ -69,6 +69,10 @@ class RootSolver:
         with self._tree.locked():
             return self._is_due(simulations)
 
+    def _is_proven(self) -> bool:
+        with self._tree.locked():
+            return bool(self._tree.proven != _tree.PROVEN_NONE)
+
     def _is_due(self, simulations: int) -> bool:
         if self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
             return False
@@ -82,18 +86,22 @@ class RootSolver:
         """Solve one query and apply its result to the tree.
 
         Args:
-            stops: returns whether the search is over; ends the call early.
+            stops: returns whether the time is over; ends the call early, as does a proof by another thread.
         """
+
+        def over() -> bool:
+            return self._is_proven() or stops()
+
         with self._tree.locked():
             point, nodes = self._next_check()
         if not self._queries or (self._first_round <= 0 and 0 < nodes <= self._queries[0].budget):
             if nodes > 0:  # else other threads have changed the move since `due`
-                self._check_move(point, nodes, stops)
+                self._check_move(point, nodes, over)
             return
         self._first_round -= 1
         query = self._queries.pop(0)
         attacker = self._board.to_move if query.own else 1 - self._board.to_move
-        answer = self._solver.solve(self._board, query.kind, attacker, query.budget, stops)
+        answer = self._solver.solve(self._board, query.kind, attacker, query.budget, over)
         self._spent += answer.nodes
         if answer.verdict is Verdict.UNKNOWN:
             query.budget *= GROWTH
@@ -139,7 +147,7 @@ class RootSolver:
             self._find_longest(query, moves, stops)
 
     def _find_longest(self, query: _Query, moves: list[int], stops: Callable[[], bool]) -> None:
-        """Find the distance of the loss after each move of a lost root."""
+        """Find the distance of the loss after each move of a lost root, while there is time."""
         for point in moves:
             if stops():
                 return

@@ -181,6 +181,19 @@ def test_lost_root_is_defended_longest() -> None:
     assert result.candidates[0].point == result.point
 
 
+def test_root_that_a_pass_proves_lost_is_defended_longest() -> None:
+    """No move stops what white threatens after a pass; the loss is then timed move by move."""
+    board = Board(13, 9, 8)
+    for point in (
+        110, 108, 111, 83, 82, 109, 100, 59, 48, 69, 60, 87, 99, 89, 45, 30, 32, 19, 76, 31, 8, 16, 43, 44,
+    ):  # fmt: skip
+        board.place(point)
+    result = searched(board, 300)
+    assert result.proven == "loss"
+    assert result.distance == 8
+    assert {c.distance for c in result.candidates} == {4, 8}
+
+
 def test_candidates_are_ranked_by_proof_then_by_visits() -> None:
     def move(point: int, visits: int, proven: Proof | None = None, distance: int | None = None) -> MoveStats:
         return MoveStats(point, visits, 0.1, 0.0, (0.0, 1.0, 0.0), proven, distance, (point,))
