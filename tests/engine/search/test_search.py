@@ -11,6 +11,7 @@ from engine.evaluator.hashed import HashedEvaluator
 from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
 from engine.rules.rule import ALL_RULES
+from engine.search._tree import PROVEN_WIN
 from engine.search.mcts import Search, _rank
 from engine.search.params import SearchParams
 from engine.search.result import MoveStats, Proof, SearchResult
@@ -222,6 +223,19 @@ def test_search_goes_on_in_a_small_arena() -> None:
         put(Board(20, 20, 0), "9,9"), HashedEvaluator(1), [NodeLimit(20_000)]
     )
     assert result.simulations == 20_000
+
+
+def test_a_proven_root_whose_moves_were_freed_is_searched_afresh() -> None:
+    board = put(Board(15, 15, 0), "7,7 8,8")
+    search = Search(SearchParams(), MIB, solver=False)
+    search.search(board, HashedEvaluator(1), [NodeLimit(12_000)])
+    point = next(row[0][0] for row in search.tree.dump() if len(row[0]) == 1 and not (row[4] or row[6]))
+    search.tree.exclude([point], 6)
+    board.place(point)
+    search.tree.set_root(board)
+    assert search.tree.proven == PROVEN_WIN and not len(search.tree.moves()), "proven by its parent alone"
+    result = search.search(board, HashedEvaluator(1), [NodeLimit(50)])
+    assert result.point in board.legal_points() and result.simulations == 50
 
 
 def test_node_limit_is_exact() -> None:
