@@ -11,6 +11,7 @@ from engine.search.kernel.leaf cimport (
 )
 from engine.search.kernel.node cimport (
     NO_MOVE, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, ROUNDS_DONE, Edge, Node, Path, edges_of, moves_of, node_at,
+    prefetch_node,
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref
 from engine.search.kernel.select cimport find_move, select_edge
@@ -119,9 +120,11 @@ cdef inline int descend(
         sim.points[path.depth] = moves_of(memory, node)[i]
         path.depth += 1
         ref = edges_of(memory, node)[i].child if i < node.n_visited else 0
+        if not w.threaded:      # with threads, others would wait meanwhile
+            if ref != 0:
+                prefetch_node(memory, ref)
+            place_path(w, tables)
         if ref == 0:
-            if not w.threaded:      # else others wait meanwhile
-                place_path(w, tables)
             if t.settings.transpositions:
                 key = key_of_path(w)
                 ref = find_node(graph, key)

@@ -13,6 +13,9 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint64_t
 
 from engine.search.kernel.node_memory cimport UNIT_BYTES, NodeMemory, Ref, block_at
 
+cdef extern from "cpu.h" nogil:
+    void prefetch "TENGEN_PREFETCH"(const void* place)
+
 cdef enum:
     NODE_UNITS = 5
     FIRST_EDGES = 2         # edges of a node's first block
@@ -71,6 +74,13 @@ cdef struct Path:           # from the root down
 
 cdef inline Node* node_at(const NodeMemory* memory, Ref ref) noexcept nogil:
     return <Node*>block_at(memory, ref)
+
+
+cdef inline void prefetch_node(const NodeMemory* memory, Ref ref) noexcept nogil:
+    """Prefetch a node: two lines of the cache."""
+    cdef const char* place = block_at(memory, ref)
+    prefetch(place)
+    prefetch(place + 64)
 
 
 cdef inline float* priors_of(const NodeMemory* memory, const Node* node) noexcept nogil:

@@ -86,6 +86,76 @@ cdef inline double first_play_urgency(
     return fpu if fpu > -1.0 else -1.0
 
 
+cdef inline double edge_value(const Edge* edge, const SearchSettings* s) noexcept nogil:
+    """Return the value of a visited move for PUCT: Q, mixed with the minimax value."""
+    cdef double value = edge.q
+    if s.minimax_weight > 0:
+        value += s.minimax_weight * (edge.minimax * MINIMAX_UNIT - value)
+    return value
+
+
+cdef inline int best_visited(
+    const NodeMemory* memory, const Node* node, const SearchSettings* s, double scale, double* best_score,
+    double* explored,
+) noexcept nogil:
+    """Return the visited edge with the highest PUCT score, -1 without one; set its score.
+
+    Args:
+        scale: factor of the exploration term.
+        explored: out, prior of the visited edges that are not proven.
+    """
+    cdef const Edge* edges = edges_of(memory, node)
+    cdef double score, best_so_far = -1e30, prior = 0
+    cdef int i, best = -1
+    for i in range(node.n_visited):
+        if edges[i].proven != PROVEN_NONE:
+            continue
+        prior += edges[i].prior
+        score = edge_value(&edges[i], s) + scale * edges[i].prior / (1.0 + edges[i].visits)
+        if score > best_so_far:
+            best_so_far = score
+            best = i
+    best_score[0] = best_so_far
+    explored[0] = prior
+    return best
+
+
+cdef inline int best_visited_apart(
+    const NodeMemory* memory, const Node* node, const SearchSettings* s, double scale, double* best_score,
+    double* explored, const uint16_t* others, int n_others, int virtual_visits, bint at_root, double remain,
+) noexcept nogil:
+    """Do as `best_visited` with other threads. A loop of its own: the other is the hottest of one thread.
+
+    Args:
+        others: the `n_others` edges that simulations in flight take.
+        virtual_visits: what each of them counts as.
+        at_root: whether the node is the root.
+        remain: prior of the moves that are not proven.
+    """
+    cdef const Edge* edges = edges_of(memory, node)
+    cdef double score, best_so_far = -1e30, prior = 0
+    cdef int i, k, visits, best = -1
+    for i in range(node.n_visited):
+        if edges[i].proven != PROVEN_NONE:
+            continue
+        prior += edges[i].prior
+        visits = edges[i].visits
+        if visits > 0:
+            score = edge_value(&edges[i], s)
+        else:       # its first simulation is in flight, or was cancelled
+            score = first_play_urgency(node, s, at_root, prior, remain)
+        for k in range(n_others):
+            if others[k] == i:
+                visits += virtual_visits
+        score += scale * edges[i].prior / (1.0 + visits)
+        if score > best_so_far:
+            best_so_far = score
+            best = i
+    best_score[0] = best_so_far
+    explored[0] = prior
+    return best
+
+
 cdef inline int select_edge(
     Graph* graph, const SearchSettings* s, Ref ref, const Flights* flights, int depth, int virtual_visits
 ) noexcept nogil:
@@ -98,10 +168,9 @@ cdef inline int select_edge(
     """
     cdef NodeMemory* memory = &graph.memory
     cdef Node* node = node_at(memory, ref)
-    cdef Edge* edges
-    cdef double n, scale, remain, score, best_score = -1e30, explored = 0, fpu
+    cdef double n, scale, remain, score, best_score, explored
     cdef uint16_t others[128]
-    cdef int i, k, visits, n_others = 0, best = -1
+    cdef int n_others = 0, best
     if node.n_legal == 1:
         return 0 if node.n_visited == 1 or grow_edges(graph, node) else -1
     if flights.n > 0:
@@ -111,30 +180,18 @@ cdef inline int select_edge(
     if remain < MIN_REMAIN:
         remain = MIN_REMAIN
     scale = (s.c_puct + s.c_puct_log * log_positive(1.0 + n / s.c_puct_base)) * sqrt(n) / remain
-    edges = edges_of(memory, node)
-    for i in range(node.n_visited):
-        if edges[i].proven != PROVEN_NONE:
-            continue
-        explored += edges[i].prior
-        visits = edges[i].visits
-        score = edges[i].q
-        if s.minimax_weight > 0:
-            score += s.minimax_weight * (edges[i].minimax * MINIMAX_UNIT - score)
-        if flights.n > 0:
-            if visits == 0:     # its first simulation is in flight, or was cancelled
-                score = first_play_urgency(node, s, ref == graph.root, explored, remain)
-            for k in range(n_others):
-                if others[k] == i:
-                    visits += virtual_visits
-        score += scale * edges[i].prior / (1.0 + visits)
-        if score > best_score:
-            best_score = score
-            best = i
+    if flights.n == 0:
+        best = best_visited(memory, node, s, scale, &best_score, &explored)
+    else:
+        best = best_visited_apart(
+            memory, node, s, scale, &best_score, &explored, others, n_others, virtual_visits, ref == graph.root,
+            remain,
+        )
     if node.n_visited < node.n_moves:
         if not node.head_sorted:
             order_best_unvisited(memory, node)
-        fpu = first_play_urgency(node, s, ref == graph.root, explored, remain)
-        score = fpu + scale * priors_of(memory, node)[node.n_visited]
+        score = first_play_urgency(node, s, ref == graph.root, explored, remain)
+        score += scale * priors_of(memory, node)[node.n_visited]
         if score > best_score and grow_edges(graph, node):
             best = node.n_visited
     return best
