@@ -5,7 +5,7 @@ Move orders that transpose lead to the same node (`find_node`). A node lives whi
 last reference puts it on the dead list in O(1); dead nodes are freed one by one when memory is needed
 (`free_dead_nodes`)."""
 from libc.stdint cimport int64_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from engine.search.kernel.node cimport (
@@ -24,7 +24,8 @@ cdef struct Graph:
     Ref dead                # list of dead nodes, linked through `visits`
     int64_t n_nodes         # in use, dead ones included
     Ref* buckets            # hash index: heads of the lists of nodes
-    int64_t n_buckets       # a power of two, or 0
+    int64_t n_buckets       # in use: more than half of the places
+    int64_t bucket_places   # a power of two, or 0
     int64_t n_keyed         # nodes in the index
     int common_units        # size of the latest block of moves; most nodes need the same
     bint lossy              # moves were freed for lack of memory; their sums count as those of their nodes
@@ -114,7 +115,10 @@ cdef inline void set_child(NodeMemory* memory, Edge* edge, Ref child) noexcept n
 # --- nodes by position -------------------------------------------------------------------------------------
 
 cdef inline Ref* bucket_of(Graph* graph, uint64_t key) noexcept nogil:
-    return &graph.buckets[key & <uint64_t>(graph.n_buckets - 1)]
+    """Return the bucket of a key. The last bits tell it; one bit less where that bucket is not in use yet."""
+    cdef uint64_t last = <uint64_t>(graph.bucket_places - 1)
+    cdef uint64_t i = key & last
+    return &graph.buckets[i if i < <uint64_t>graph.n_buckets else i & (last >> 1)]
 
 
 cdef inline Ref find_node(Graph* graph, uint64_t key) noexcept nogil:
@@ -132,7 +136,7 @@ cdef inline void add_to_index(Graph* graph, Ref ref, uint64_t key) noexcept nogi
     """Add a node to the index. Without memory it is left out, which only costs work."""
     cdef Node* node = node_at(&graph.memory, ref)
     if graph.n_keyed >= graph.n_buckets:
-        grow_buckets(graph)
+        add_bucket(graph)
     if graph.n_buckets == 0:
         return
     node.key = key
@@ -155,25 +159,41 @@ cdef inline void remove_from_index(Graph* graph, Ref ref) noexcept nogil:
     graph.n_keyed -= 1
 
 
-cdef inline void grow_buckets(Graph* graph) noexcept nogil:
-    """Double the buckets; keep them without memory."""
-    cdef int64_t wanted = 2 * graph.n_buckets if graph.n_buckets else FIRST_BUCKETS, i
-    cdef Ref* fresh = <Ref*>calloc(wanted, sizeof(Ref))
+cdef inline void add_bucket(Graph* graph) noexcept nogil:
+    """Use one more bucket, which takes its nodes from another one; do nothing without memory.
+
+    Linear hashing (W. Litwin, 1980): each new node costs the same. To double the index at once takes 100 ms with a
+    million nodes, and other threads would wait.
+    """
+    cdef int64_t places = graph.bucket_places
+    cdef uint64_t fresh = <uint64_t>graph.n_buckets
+    cdef Ref* larger
     cdef Ref* place
-    cdef Ref ref, follower
-    if fresh == NULL:
-        return
-    for i in range(graph.n_buckets):
-        ref = graph.buckets[i]
-        while ref != 0:
-            follower = node_at(&graph.memory, ref).next_in_bucket
-            place = &fresh[node_at(&graph.memory, ref).key & <uint64_t>(wanted - 1)]
-            node_at(&graph.memory, ref).next_in_bucket = place[0]
-            place[0] = ref
-            ref = follower
-    free(graph.buckets)
-    graph.buckets = fresh
-    graph.n_buckets = wanted
+    cdef Node* node
+    cdef Ref ref
+    if graph.n_buckets == places:
+        places = 2 * places if places else FIRST_BUCKETS
+        larger = <Ref*>realloc(graph.buckets, places * sizeof(Ref))
+        if larger == NULL:
+            return
+        graph.buckets = larger
+        if graph.bucket_places == 0:
+            memset(larger, 0, places * sizeof(Ref))
+            graph.n_buckets = graph.bucket_places = places
+            return
+        graph.bucket_places = places
+    place = &graph.buckets[fresh - <uint64_t>(places // 2)]
+    graph.buckets[fresh] = 0
+    graph.n_buckets += 1
+    while place[0] != 0:
+        ref = place[0]
+        node = node_at(&graph.memory, ref)
+        if node.key & <uint64_t>(places - 1) == fresh:
+            place[0] = node.next_in_bucket
+            node.next_in_bucket = graph.buckets[fresh]
+            graph.buckets[fresh] = ref
+        else:
+            place = &node.next_in_bucket
 
 
 # --- references --------------------------------------------------------------------------------------------
