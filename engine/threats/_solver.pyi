@@ -42,7 +42,7 @@ class Solver:
             attacker: BLACK or WHITE; None is the side to move.
             nodes: budget in placements of the search for the win; shortening it, its line and the defences
                 have budgets of the same order.
-            stop: called every few thousand nodes; true ends the call as unknown.
+            stop: called about every thousand nodes; true ends the call as unknown.
 
         Raises:
             ValueError: unknown kind or colour, budget below 1, or the game is over.

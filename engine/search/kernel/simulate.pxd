@@ -174,21 +174,20 @@ cdef inline void resolve_leaf(TreeState* t, Worker* w, EvalCallback* callback, i
         board_place(b, sim.status.move, b.to_move, tables)
         sim.placed += 1
         sim.forced_keys[sim.n_forced] = b.hash
-        if t.settings.transpositions:
-            sim.transposition = find_in_flight(t, w, b.hash)
-            if sim.transposition != 0:
-                return
+        if is_known_or_void(t, w, b.hash):
+            return
         sim.status = leaf_status(t, w, callback)
 
 
-cdef inline Ref find_in_flight(TreeState* t, Worker* w, uint64_t key) noexcept nogil:
-    """Return the node of a position for a simulation in flight; 0 also if the search is over."""
-    cdef Ref ref = 0
+cdef inline bint is_known_or_void(TreeState* t, Worker* w, uint64_t key) noexcept nogil:
+    """Return whether a position after a forced move has a node (`transposition`), or the simulation is void."""
+    cdef bint void_
     lock_tree(t, w)
-    if w.generation == t.generation:    # else the tree is no longer to be touched
-        ref = find_node(&t.graph, key)
+    void_ = w.generation != t.generation or w.flight.cancelled      # the tree may no longer be touched
+    if t.settings.transpositions and not void_:
+        w.simulation.transposition = find_node(&t.graph, key)
     unlock_tree(t, w)
-    return ref
+    return void_ or w.simulation.transposition != 0
 
 
 cdef inline LeafStatus leaf_status(TreeState* t, Worker* w, EvalCallback* callback) noexcept nogil:
