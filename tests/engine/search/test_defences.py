@@ -75,6 +75,24 @@ def test_defences_beyond_the_cap_are_stored_when_they_are_wanted(threat: str) ->
     assert tree.run(20, HashedEvaluator(1).backend) == 20 or tree.proven == PROVEN_LOSS
 
 
+def test_the_defences_that_a_node_keeps_share_the_prior_of_the_moves_it_drops() -> None:
+    """Without it, one of two defences of nearly the same value would get most visits."""
+    moves, (x, y) = THREATS["open three"]
+    before = put(Board(15, 15, 0), moves)
+    params = SearchParams(leaf_defences=False, edge_cap=0, tree_vct_visits=2, tree_vct_nodes=2000)
+    tree = Tree(params, 16 * MIB, Solver(12))
+    tree.set_root(before)
+    for _ in range(8):
+        step(tree, before, y * 15 + x)
+    board = before.copy()
+    board.place(y * 15 + x)
+    tree.set_root(board)
+    assert len(tree.moves()) == 3
+    tree.run(400, HashedEvaluator(1).backend)
+    visits = sorted(tree.edge_visits().tolist())
+    assert visits[1] > 0.8 * visits[2] > 100
+
+
 def threatened(rule: int, count: int) -> Iterator[tuple[Tree, Board]]:
     """Yield trees whose root was a leaf that the solver settled or a threat narrowed, with the position."""
     rng = random.Random(900 + rule)

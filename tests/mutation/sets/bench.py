@@ -44,11 +44,6 @@ MUTATIONS = (
         "&t.graph, &w.flight.path, node, points, n - (n > 1), result.distance + 1, ",
     ),
     _fault(
-        "narrow: the prior of dropped moves is not shared",
-        "node.proven_prior += <float>dropped",
-        "node.proven_prior += 0",
-    ),
-    _fault(
         "take_back: what a narrowed move had brought stays above its node",
         "for i in range(path.depth - 1, -1, -1):\n        above = ",
         "for i in range(path.depth - 1, 0, -1):\n        above = ",

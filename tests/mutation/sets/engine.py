@@ -143,6 +143,13 @@ MUTATIONS = (
         DEFENCES,
     ),
     Mutation(
+        "defences: the prior of dropped moves is not shared",
+        "engine/search/kernel/expand.pxd",
+        "node.proven_prior += <float>dropped",
+        "node.proven_prior += 0",
+        DEFENCES,
+    ),
+    Mutation(
         "nets: an older one gets the first planes of today",
         "engine/evaluator/onnx.py",
         "planes[:, self._planes]",
