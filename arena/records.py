@@ -10,9 +10,6 @@ from dataclasses import asdict, dataclass, field
 from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
 
-LOSING = ("start", "time", "illegal", "forbidden", "crash", "stray line")
-"""Kinds of incidents that may lose a game; the other ones are "bad message", "memory", "no exit"."""
-
 
 @dataclass(frozen=True, slots=True)
 class GameSetup:

@@ -38,6 +38,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "reviewed": ("worst",),
 }  # fmt: skip
 """Fields of every kind of answer; `?` marks those that may be missing."""
+LAST = frozenset({"idle", "move", "swap2", "balanced", "reviewed", "refused"})
+"""Answers of the engine process after which it has nothing to do."""
 
 _KNOWN = {kind: {name.removesuffix("?") for name in fields} for kind, fields in ANSWERS.items()}
 _NEEDED = {kind: {name for name in fields if name[-1] != "?"} for kind, fields in ANSWERS.items()}

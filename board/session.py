@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from board import files, messages
-from board.answers import answer, refusal
+from board.answers import LAST, answer, refusal
 from board.brains import GRACE_S
 from board.engine_pool import START_S, EnginePool, EngineProcess
 from board.messages import (
@@ -218,7 +218,7 @@ class Session:
             pass
         elif self._current is None or id != self._current.id:
             return
-        elif kind in ("idle", "move", "swap2", "balanced", "reviewed", "refused"):
+        elif kind in LAST:
             self._current = None
         elif kind == "judged":
             self._await()

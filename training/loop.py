@@ -40,10 +40,9 @@ from training.run.log import RunLog
 from training.run.needs import NO_BEST, NO_RECORDS, check_needs
 from training.run.orders import Orders
 from training.run.state import resume_state
-from training.settings.play import Mix
 from training.settings.schema import RunConfig
 from training.workers.cores import learner_threads, worker_count
-from training.workers.interface import Backend, PoolConfig, WorkerPool
+from training.workers.interface import Backend, CycleOrder, PoolConfig, WorkerPool
 from training.workers.local import LocalBackend
 
 _PROMOTED_FROM = 0.5  # score against the best net (not tuned)
@@ -208,9 +207,9 @@ class Run:
         state = self.state
         state.cycle += 1
         for cycle in self._orders.due(state, self.elapsed_s()):
-            pool.plan(*self._order(cycle))
+            pool.plan(self._order(cycle))
         self._stage = "self-play"
-        counters, seconds, cpu_s = pool.play(*self._order(state.cycle), self._show_play, self._stopped)
+        counters, seconds, cpu_s = pool.play(self._order(state.cycle), self._show_play, self._stopped)
         self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
@@ -229,9 +228,9 @@ class Run:
                 self._measure(pool)
         self._save_state()
 
-    def _order(self, cycle: int) -> tuple[int, str, Mix, int]:
+    def _order(self, cycle: int) -> CycleOrder:
         """Return what a cycle is to play, as things stand."""
-        return cycle, self._play_net(), self.config.mix(), self._orders.positions(cycle)
+        return CycleOrder(cycle, self._play_net(), self.config.mix(), self._orders.positions(cycle))
 
     def _learn(self, pool: WorkerPool) -> None:
         learner = self.learner

@@ -11,7 +11,6 @@ from tests.helpers.paths import ROOT
 
 RULES = {"C901", "PLR0912", "PLR0915"}
 OLD = {
-    "training/cluster/actor_pool.py": {"C901", "PLR0912"},
     "training/net/trunk.py": {"PLR0915"},
     "training/offline.py": {"C901"},
 }

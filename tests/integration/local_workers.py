@@ -7,27 +7,36 @@ import io
 import signal
 import threading
 from dataclasses import dataclass
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from training import selfplay
 from training.workers import local
-from training.workers.local import LocalPool
+from training.workers.local import LocalPool, ProcessTransport
 from training.workers.process import work
 
 
-class ThreadPool(LocalPool):
-    """A pool whose workers are threads: the same orders, games, journals, shards; none can be killed."""
+class WorkerThread(threading.Thread):
+    """A worker that nobody can kill and whose processor time nobody knows."""
 
-    def _start(self, index: int, life: int) -> Connection:
-        ours, theirs = Pipe()
-        options = self._worker_options(index, life)
-        thread = threading.Thread(target=work, args=(theirs, self._run_dir, options), daemon=True)
+    pid = -1
+    exitcode = None
+
+
+class ThreadTransport(ProcessTransport):
+    """Threads in place of processes."""
+
+    def _process(self, name: str, arguments: tuple[Any, ...]) -> WorkerThread:
+        thread = WorkerThread(target=work, args=arguments, name=name, daemon=True)
         thread.start()
-        self._processes[index] = thread
-        return ours
+        return thread
+
+
+class ThreadPool(LocalPool):
+    """A pool whose workers are threads: the same tasks, games, journals, shards."""
+
+    transport = ThreadTransport
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from training.data.shards import list_shards, read_shard
 from training.play.game import Counters
 from training.settings.play import Mix, PlayConfig
 from training.settings.schema import RunConfig
-from training.workers.interface import PoolConfig, WorkerPool
+from training.workers.interface import CycleOrder, PoolConfig, WorkerPool
 
 PLAY = PlayConfig(simulations=12, fast_simulations=6, full_share=0.6)
 MIX = Mix(((7, 7, 1.0),), ((0, 1.0),))
@@ -30,6 +31,7 @@ def head(**settings: Any) -> Any:
     """Start the head of a cluster, which lends no core."""
     from ray.cluster_utils import Cluster
 
+    os.environ.setdefault("RAY_worker_niceness", "0")  # 15 would starve on a machine that does other work
     given = {"num_cpus": 0, "include_dashboard": False, **settings}
     return Cluster(initialize_head=True, head_node_args=given)
 
@@ -44,7 +46,7 @@ def play(
     players: WorkerPool, cycle: int, positions: int = 500, net: str = "tactical", mix: Mix = MIX
 ) -> Counters:
     """Play a cycle."""
-    return players.play(cycle, net, mix, positions, lambda *_: None, lambda: False)[0]
+    return players.play(CycleOrder(cycle, net, mix, positions), lambda *_: None, lambda: False)[0]
 
 
 def command(run_dir: Path, *arguments: str) -> list[str]:

@@ -29,7 +29,7 @@ from tests.integration.on_ray import (
 )
 from training.data.journal import read_journal
 from training.settings.play import Mix
-from training.workers.local import WorkerError
+from training.workers.interface import WorkerError
 
 ray = pytest.importorskip("ray", reason='Ray is not installed here: pip install "ray>=2.40"')
 pytestmark = [pytest.mark.cluster, pytest.mark.posix]
@@ -148,7 +148,7 @@ def test_a_machine_with_a_full_disk_is_left_alone(
         wait_for(given_up, "the full one given up")
         line = next(line for line in said if "left alone" in line)
         assert "Traceback" not in capfd.readouterr().err, "the lines about it are enough"
-        assert "failed 3 times in a row" in line and "File too large" in line and ".onnx" in line
+        assert "lost 3 times in a row" in line and "File too large" in line and ".onnx" in line
         play(players, next(cycle))
         found = games(tmp_path)
         assert len(found) == len(names(found)) >= first.games
@@ -159,21 +159,16 @@ def test_a_machine_with_a_full_disk_is_left_alone(
 
 def test_a_game_that_nobody_can_play_any_more_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from training.cluster import executor
-    from training.cluster.actor_pool import NoActorError
-
     asked = threading.Event()
 
     class Nobody:
         head = None
 
-        def look(self) -> None:
+        def places(self) -> None:
             asked.wait(10)
-            raise NoActorError("no machine of the cluster can play")
+            raise WorkerError("no machine of the cluster can play")
 
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(executor, "ActorPool", lambda *_: Nobody())
+    monkeypatch.setattr(executor, "RayTransport", lambda *_: Nobody())
     pool = executor.GameExecutor(lambda line: None)
     limits = BrainLimits(turn_ms=None, max_nodes=10)
     game = (play_index, MatchConfig("random", "random", (limits, limits)), (), 0)

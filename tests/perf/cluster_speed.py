@@ -20,7 +20,7 @@ import psutil
 from training.settings.play import Mix
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
-from training.workers.interface import PoolConfig, WorkerPool
+from training.workers.interface import CycleOrder, PoolConfig, WorkerPool
 from training.workers.local import LocalBackend
 
 
@@ -41,8 +41,9 @@ def measure(
     players: WorkerPool, cycle: int, net: str, mix: Mix, positions: int
 ) -> tuple[float, float, float]:
     """Return positions a second, and processor seconds of self-play and of everything."""
+    order = CycleOrder(cycle, net, mix, positions)
     before_s, cpu_s = time.monotonic(), family_cpu_s()
-    counters, _, own_s = players.play(cycle, net, mix, positions, lambda *_: None, lambda: False)
+    counters, _, own_s = players.play(order, lambda *_: None, lambda: False)
     return counters.moves / (time.monotonic() - before_s), own_s, family_cpu_s() - cpu_s
 
 

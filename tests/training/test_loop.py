@@ -27,6 +27,7 @@ from training.settings.recipes import preset
 from training.settings.resolve import make_config, store_config
 from training.settings.schema import RunConfig
 from training.workers import local
+from training.workers.interface import CycleOrder
 
 SETTINGS = [
     "minutes=0", "device=cpu", "cycle_positions=400", "learner.net.kind=lines", "learner.net.line_hidden=16",
@@ -46,7 +47,8 @@ class StandInPool:
     def __init__(self, workers: int, run_dir: Path, *_: object) -> None:
         self._records = run_dir / "records"
 
-    def play(self, cycle: int, net: str, *_: object) -> tuple[Counters, float, float]:
+    def play(self, order: CycleOrder, *_: object) -> tuple[Counters, float, float]:
+        cycle, net = order.cycle, order.net
         games = [random_game(1000 * cycle + i, 7) for i in range(12)]
         write_shard(self._records / f"{cycle:06d}-00.shard", games)
         self.asked.append(net if net == UNIFORM else Path(net).name)
@@ -59,8 +61,9 @@ class StandInPool:
     def metrics(self) -> dict[str, float]:
         return {}
 
-    def plan(self, cycle: int, net: str, *_: object) -> None:
-        self.planned.append((cycle, net if net == UNIFORM else Path(net).name.partition(".")[0]))
+    def plan(self, order: CycleOrder) -> None:
+        net = order.net
+        self.planned.append((order.cycle, net if net == UNIFORM else Path(net).name.partition(".")[0]))
 
     def poll(self) -> None:
         """Nobody to look after."""

@@ -15,12 +15,13 @@ from typing import Any
 import ray
 
 from arena.match_config import MatchConfig
-from training.cluster.actor_pool import DEPTH, ActorPool
 from training.cluster.connection import connect, leave
 from training.cluster.net_store import NetStore
 from training.cluster.scheduler import GameTask, NetName
+from training.cluster.transport import DEPTH, RayTransport
 from training.settings.play import PlayConfig
 from training.workers.interface import WorkerError
+from training.workers.supervisor import Answer, Lost, Supervisor, Task
 
 _SILENCE_S = 1800.0  # derived: a game at a minute a move takes less
 _LOOK_S = 0.2
@@ -31,8 +32,9 @@ class GameExecutor(Executor):
 
     def __init__(self, report: Callable[[str], None]) -> None:
         """Begin to hire on the cluster that this process has joined."""
-        self._actors = ActorPool(PlayConfig(), 1, _SILENCE_S, report)
-        self._nets = NetStore(self._actors.head)
+        transport = RayTransport(PlayConfig(), 1, _SILENCE_S, report)
+        self._supervisor = Supervisor(transport, _SILENCE_S, report)
+        self._nets = NetStore(transport.head)
         self._numbers = itertools.count()
         self._waiting: deque[GameTask] = deque()
         self._futures: dict[int, Future[Any]] = {}
@@ -82,21 +84,22 @@ class GameExecutor(Executor):
         """End the players; games in flight are dropped."""
         self._ending = True
         self._thread.join(5)
-        self._actors.close()
+        self._supervisor.close()
 
     def _work(self) -> None:
         try:
             while not self._ending:
-                self._actors.look()
-                for member in self._actors.free():
+                for worker in self._supervisor.free(DEPTH):
                     if not self._waiting:
                         break
                     order = self._waiting.popleft()
-                    self._actors.give(member, "game", order, self._nets.refs(order.a, order.b))
-                for order, answer in self._actors.answers(_LOOK_S):
-                    self._futures.pop(order.number).set_result(answer)
-                self._waiting.extendleft(self._actors.lost)
-                self._actors.lost.clear()
+                    refs = self._nets.refs(order.a, order.b)
+                    self._supervisor.give(worker, Task("game", (order, refs)))
+                for _, said in self._supervisor.look(_LOOK_S):
+                    if isinstance(said, Answer):
+                        self._futures.pop(said.task.arguments[0].number).set_result(said.value)
+                    elif isinstance(said, Lost):
+                        self._waiting.extendleft(task.arguments[0] for task in said.tasks)
         except BaseException as error:
             with self._lock:
                 self._failure = WorkerError(str(error))

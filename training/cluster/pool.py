@@ -10,18 +10,19 @@ import threading
 import time
 from collections.abc import Callable
 
-from training.cluster.actor_pool import ActorPool
 from training.cluster.connection import HeadLostError, connect, leave
 from training.cluster.metrics import Metrics
 from training.cluster.net_store import NetStore
 from training.cluster.receiver import GameReceiver
-from training.cluster.scheduler import TASK_S, MatchTask, NetName, PlayTask, Scheduler, Tally, Task
+from training.cluster.scheduler import TASK_S, MatchTask, NetName, PlayTask, Scheduler, Tally
+from training.cluster.transport import DEPTH, RayTransport
 from training.data.shards import RecordError
 from training.measure.batched_match import MatchScore, MatchSpec, joined
 from training.play.game import Counters
 from training.settings.play import Mix
-from training.workers.interface import PoolConfig, WorkerError, WorkerPool
+from training.workers.interface import CycleOrder, PoolConfig, WorkerError, WorkerPool
 from training.workers.self_play import PlayResult
+from training.workers.supervisor import Answer, Lost, Message, Supervisor, Task
 
 _LOOK_S = 0.05
 _WAIT_ANSWER_S = 0.2
@@ -63,8 +64,10 @@ class RayPool:
         self._scheduler = Scheduler(pool.seed)
         self._receiver = GameReceiver(pool.run_dir / "records", pool.report)
         self._metrics = Metrics()
-        self._actors = ActorPool(pool.config.play, pool.config.games, pool.silence_s, pool.report)
-        self._nets = NetStore(self._actors.head)
+        config = pool.config
+        self._transport = RayTransport(config.play, config.games, pool.silence_s, pool.report)
+        self.supervisor = Supervisor(self._transport, pool.silence_s, pool.report)
+        self._nets = NetStore(self._transport.head)
         self._lock = threading.RLock()  # of the scheduler and the receiver
         self._error: BaseException | None = None
         self._ending = False
@@ -76,30 +79,24 @@ class RayPool:
 
     # --- what the loop asks for
 
-    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+    def plan(self, order: CycleOrder) -> None:
         """Do nothing: workers continue with the last net and mix, up to `ahead_cycles`."""
 
     def poll(self) -> None:
         """Do nothing: the thread of the pool does that."""
 
     def play(
-        self,
-        cycle: int,
-        net: str,
-        mix: Mix,
-        positions: int,
-        on_progress: Callable[[int, int], None],
-        stopped: Callable[[], bool],
+        self, order: CycleOrder, on_progress: Callable[[int, int], None], stopped: Callable[[], bool]
     ) -> tuple[Counters, float, float]:
         """See `WorkerPool.play`: positions that came while the run learned count, and so do the seconds."""
-        name = self._name(net)
+        name = self._name(order.net)
         with self._lock:
-            self._receiver.begin(cycle)
-            self._set_target(name, mix, positions)
+            self._receiver.begin(order.cycle)
+            self._set_target(name, order.mix, order.positions)
         while True:
             tally = self._scheduler.tally
             on_progress(tally.counters.games, tally.counters.moves)
-            if tally.counters.moves >= positions and not self._receiver.stuck:
+            if tally.counters.moves >= order.positions and not self._receiver.stuck:
                 break
             if stopped():
                 self._finish_early()
@@ -108,9 +105,9 @@ class RayPool:
             time.sleep(_LOOK_S)
         with self._lock:
             self._receiver.seal()
-            self._receiver.begin(cycle + 1)
+            self._receiver.begin(order.cycle + 1)
             tally, self._scheduler.tally = self._scheduler.tally, Tally()
-            self._set_target(name, mix, 0)
+            self._set_target(name, order.mix, 0)
         now_s = time.monotonic()
         elapsed_s, self._since_s = now_s - self._since_s, now_s
         self._count(tally, elapsed_s)
@@ -127,15 +124,15 @@ class RayPool:
 
     def _set_target(self, name: NetName, mix: Mix, positions: int) -> None:
         left = max(0, positions - self._scheduler.tally.counters.moves)
-        self._scheduler.set_target(name, mix, left, int(self._ahead), len(self._actors))
+        self._scheduler.set_target(name, mix, left, int(self._ahead), len(self.supervisor.active))
 
     def _count(self, tally: Tally, elapsed_s: float) -> None:
         mean, most = tally.staleness(self._scheduler.generation)
-        players = max(1, len(self._actors))
+        players, machines = self._counts()
         self._figures = {
-            "players": float(len(self._actors)),
-            "machines": float(self._actors.machines),
-            "busy_share": tally.busy_s / max(1e-9, elapsed_s * players),
+            "players": float(players),
+            "machines": float(machines),
+            "busy_share": tally.busy_s / max(1e-9, elapsed_s * max(1, players)),
             "staleness": mean,
             "staleness_most": float(most),
             "lost_orders": float(tally.lost),
@@ -144,6 +141,11 @@ class RayPool:
             "net_bytes": float(self._nets.bytes_put),
         }
 
+    def _counts(self) -> tuple[int, int]:
+        """Return the number of workers that are up, and of machines that they are on."""
+        active = self.supervisor.active
+        return len(active), len({worker.place for worker in active})
+
     def play_match(self, spec: MatchSpec, stopped: Callable[[], bool]) -> MatchScore:
         """Share the pairs of a match among all players.
 
@@ -151,7 +153,7 @@ class RayPool:
             WorkerError: nobody can play.
         """
         names = (self._name(spec.a.net), self._name(spec.b.net))
-        n = min(spec.pairs, _MATCH_SHARES * max(1, len(self._actors)))
+        n = min(spec.pairs, _MATCH_SHARES * max(1, len(self.supervisor.active)))
         with self._lock:
             numbers = self._scheduler.match([(part, *names) for part in spec.split(n)])
         while not all(number in self._scheduler.results for number in numbers):
@@ -176,7 +178,7 @@ class RayPool:
         self._ending = True
         self._thread.join(2 * TASK_S)
         if not isinstance(self._error, HeadLostError):
-            self._actors.close()
+            self.supervisor.close()
         report = self._pool.report
         with self._lock:
             try:
@@ -193,9 +195,9 @@ class RayPool:
         """Give no more orders, and wait a moment for what the players have."""
         with self._lock:
             self._scheduler.stop()
-        self._actors.drain()
+        self.supervisor.stop()
         deadline_s = time.monotonic() + TASK_S
-        while self._actors.busy and self._error is None and time.monotonic() < deadline_s:
+        while self.supervisor.busy and self._error is None and time.monotonic() < deadline_s:
             time.sleep(_LOOK_S)
 
     def _check(self) -> None:
@@ -207,39 +209,43 @@ class RayPool:
     def _work(self) -> None:
         try:
             while not self._ending:
-                self._actors.look()
                 if self._invalidated != self._scheduler.generation:
                     self._invalidated = self._scheduler.generation
-                    self._actors.invalidate(self._invalidated)
+                    self._transport.invalidate(self.supervisor.active, self._invalidated)
                 self._mention_absence()
                 self._hand_out()
-                for order, answer in self._actors.answers(_WAIT_ANSWER_S):
+                for _, said in self.supervisor.look(_WAIT_ANSWER_S):
                     with self._lock:
-                        self._take(order, answer)
+                        self._take(said)
                 with self._lock:
                     self._receiver.flush()
-                    for order in self._actors.lost:
-                        self._metrics.lost()
-                        self._scheduler.lost(order)
-                    self._actors.lost.clear()
-                    self._metrics.show(self._scheduler, len(self._actors), self._actors.machines)
+                    self._metrics.show(self._scheduler, *self._counts())
         except BaseException as error:
             self._error = error
             if isinstance(error, HeadLostError):
                 leave()  # or Ray ends this process, in the middle of whatever it does
 
     def _hand_out(self) -> None:
-        for member in self._actors.free():
+        for worker in self.supervisor.free(DEPTH):
             with self._lock:
                 order = None if self._receiver.stuck else self._scheduler.next()
             if order is None:
                 return
             if isinstance(order, MatchTask):
-                self._actors.give(member, "match", order, self._nets.refs(order.a, order.b))
+                task = Task("match", (order, self._nets.refs(order.a, order.b)))
             else:
-                self._actors.give(member, "self_play", order, self._nets.refs(order.net))
+                task = Task("self_play", (order, self._nets.refs(order.net)))
+            self.supervisor.give(worker, task)
 
-    def _take(self, order: Task, answer: object) -> None:
+    def _take(self, said: Message) -> None:
+        if isinstance(said, Lost):
+            for task in said.tasks:
+                self._metrics.lost()
+                self._scheduler.lost(task.arguments[0])
+        elif isinstance(said, Answer):
+            self._take_answer(said.task.arguments[0], said.value)
+
+    def _take_answer(self, order: PlayTask | MatchTask, answer: object) -> None:
         if isinstance(order, MatchTask):
             assert isinstance(answer, MatchScore)
             self._scheduler.results[order.number] = answer
@@ -258,7 +264,7 @@ class RayPool:
 
     def _mention_absence(self) -> None:
         now_s = time.monotonic()
-        if len(self._actors):
+        if self.supervisor.active:
             self._manned_s = now_s
         elif now_s - self._manned_s > _WAIT_S:
             self._pool.report("no player yet: the cluster lends no core (`ray status` tells)")

@@ -64,7 +64,7 @@ class MatchTask:
     b: NetName
 
 
-Task = PlayTask | MatchTask
+Order = PlayTask | MatchTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Scheduler:
         self._number = 0
         self._net: NetName | None = None
         self._mix: Mix | None = None
-        self._matches: deque[Task] = deque()
+        self._matches: deque[Order] = deque()
         self._size = _SMALLEST
         self._budget = 0  # positions that may be ordered in all
         self._searched = 0
@@ -157,7 +157,7 @@ class Scheduler:
         self._matches.clear()
         self.results.clear()
 
-    def next(self) -> Task | None:
+    def next(self) -> Order | None:
         """Return what the next free player is to do, None if there is nothing."""
         if self._matches:
             return self._matches.popleft()
@@ -168,17 +168,17 @@ class Scheduler:
         self.out += self._size
         return PlayTask(number, seed, self._net, self.generation, self._mix, self._size)
 
-    def lost(self, order: Task) -> None:
+    def lost(self, order: Order) -> None:
         """Take back an order whose player is gone."""
         self.tally.lost += 1
         self._back(order)
 
-    def damaged(self, order: Task) -> None:
+    def damaged(self, order: Order) -> None:
         """Take back an order whose answer cannot be read."""
         self.tally.damaged += 1
         self._back(order)
 
-    def _back(self, order: Task) -> None:
+    def _back(self, order: Order) -> None:
         if isinstance(order, MatchTask):
             self._matches.appendleft(order)
         else:

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.planes import Plane
 from training.net.network import Heads
 from training.settings.schema import LossConfig
 
@@ -36,8 +37,8 @@ def playable(planes: Tensor) -> tuple[Tensor, Tensor]:
     Black's forbidden points are off for black; the opponent's are not known before the move.
     """
     p = planes.flatten(2)
-    free = (p[:, 0] > 0) & (p[:, 1] + p[:, 2] == 0)
-    return free & ~((p[:, 13] > 0) & (p[:, 16] > 0)), free
+    free = (p[:, Plane.USABLE] > 0) & (p[:, Plane.OWN_STONE] + p[:, Plane.OTHER_STONE] == 0)
+    return free & ~((p[:, Plane.BLACK_FORBIDDEN] > 0) & (p[:, Plane.OWN_IS_BLACK] > 0)), free
 
 
 def log_policy(logits: Tensor, allowed: Tensor) -> Tensor:

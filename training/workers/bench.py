@@ -12,6 +12,7 @@ from training.play.evaluators import load_evaluator, save_weights
 from training.play.planes import opening_planes
 from training.settings.schema import LearnerConfig, NetConfig, RunConfig
 from training.workers.cores import worker_count
+from training.workers.interface import CycleOrder
 from training.workers.local import LocalPool
 
 SHAPES = (NetConfig(blocks=2, channels=32), NetConfig(blocks=4, channels=64))
@@ -89,18 +90,22 @@ def bench(config: RunConfig, nets: list[str], seconds: float) -> int:
         for file in files:
             pool = LocalPool(workers, root, play, config.games, config.seed, device)
             try:
-                order = ("raw", file, (15, 15), config.games, seconds / 4)
-                raw = pool.order_all((*order, False), "raw", lambda: False)
-                _, warm_s, _ = pool.play(0, file, mix, 400 * workers, lambda *_: None, lambda: False)
+                raw = pool.measure_nets(file, (15, 15), config.games, seconds / 4)
+                order = CycleOrder(0, file, mix, 400 * workers)
+                _, warm_s, _ = pool.play(order, lambda *_: None, lambda: False)
                 count = max(400.0, 400 * seconds / max(warm_s, 1e-3)) * workers
-                done, took_s, cpu_s = pool.play(1, file, mix, int(count), lambda *_: None, lambda: False)
-                again = pool.order_all((*order, False), "raw", lambda: False)
-                session = pool.order_all((*order, True), "raw", lambda: False) if in_kernel(file) else []
+                order = CycleOrder(1, file, mix, int(count))
+                done, took_s, cpu_s = pool.play(order, lambda *_: None, lambda: False)
+                raw += pool.measure_nets(file, (15, 15), config.games, seconds / 4)
+                session = (
+                    pool.measure_nets(file, (15, 15), config.games, seconds / 4, session=True)
+                    if in_kernel(file) else []
+                )  # fmt: skip
             finally:
                 pool.close()
             speed = done.evaluations / took_s
-            raw_speed = max(sum(a[0] for a in raw), sum(a[0] for a in again))
-            raw_cpu = max(a[1] for a in raw + again)
+            raw_speed = max(sum(a[0] for a in part) for part in (raw[:workers], raw[workers:]))
+            raw_cpu = max(a[1] for a in raw)
             print(
                 f"{Path(file).name}: {done.moves / took_s:.0f} positions/s, {speed:.0f} evaluations/s = "
                 f"{100 * speed / raw_speed:.0f} % of {raw_speed:.0f} without search "

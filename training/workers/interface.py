@@ -19,40 +19,45 @@ from training.settings.play import Mix
 from training.settings.schema import RunConfig
 from training.settings.values import ConfigError
 
-MAX_FAILURES = 3
-"""Failures in a row of a worker here, or of each core of a machine, that are no accident any more."""
-
 
 class WorkerError(RuntimeError):
     """Nobody can play, or a worker failed; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class CycleOrder:
+    """What a cycle is to play.
+
+    Attributes:
+        cycle: names the shards.
+        net: file or name of the evaluator.
+        mix: boards and rules.
+        positions: to search, by all workers together.
+    """
+
+    cycle: int
+    net: str
+    mix: Mix
+    positions: int
+
+
 class WorkerPool(Protocol):
     """Play what a run orders; finished games are in its `records` when `play` returns."""
 
-    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+    def plan(self, order: CycleOrder) -> None:
         """Tell what a cycle is to play before `play` asks for it, behind those that were planned before.
 
-        WorkerPool without work begin with it, while the run learns; `play` then waits for that. They may also
-        take no notice. The arguments are those of `play`.
+        Workers without work begin with it, while the run learns; `play` then waits for that. They may also
+        take no notice.
         """
 
     def play(
-        self,
-        cycle: int,
-        net: str,
-        mix: Mix,
-        positions: int,
-        on_progress: Callable[[int, int], None],
-        stopped: Callable[[], bool],
+        self, order: CycleOrder, on_progress: Callable[[int, int], None], stopped: Callable[[], bool]
     ) -> tuple[Counters, float, float]:
         """Wait until a cycle is played, as it was planned, or as it is told here if it was not.
 
         Args:
-            cycle: names the shards.
-            net: file or name of the evaluator.
-            mix: boards and rules.
-            positions: to search, by all players together.
+            order: what is to be played.
             on_progress: called with games and positions of this cycle so far.
             stopped: asked now and then; when true the players finish early (and cannot be used again).
 

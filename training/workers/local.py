@@ -1,13 +1,14 @@
-"""The workers of a run as processes: start, order, watch, restart, stop."""
+"""The workers of a run on this machine: processes at the end of pipes, each with its share of a cycle."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -18,14 +19,101 @@ import numpy as np
 from training.data.journal import recover_journal, shard_stem
 from training.measure.batched_match import MatchScore, MatchSpec, joined
 from training.play.game import Counters
-from training.settings.play import Mix, PlayConfig
+from training.settings.play import PlayConfig
 from training.workers.cores import BusyShare
-from training.workers.interface import MAX_FAILURES, PoolConfig, WorkerError, WorkerPool
+from training.workers.interface import CycleOrder, PoolConfig, WorkerError, WorkerPool
 from training.workers.process import worker_main
+from training.workers.supervisor import Alive, Answer, Lost, Message, Place, Supervisor, Task, Worker
 
 _STOP_PATIENCE_S = 10.0
 _NICENESS = 10  # derived: a learner that shares a core with a worker gets nine tenths of it
 _LOOK_S = 0.2  # between two looks at the workers
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """Our end of a worker's pipe, and its process."""
+
+    pipe: Connection
+    process: Any
+
+
+class ProcessTransport:
+    """See `Transport`: processes of this machine, one at each place, all of which are needed."""
+
+    def __init__(self, workers: int, run_dir: Path, seed: int, options: dict[str, Any]) -> None:
+        """Name the places.
+
+        Args:
+            workers: number of processes.
+            run_dir: of the run.
+            seed: of all games; each worker derives its own.
+            options: of `worker_main`, besides index, life and seed.
+        """
+        self._run_dir, self._seed, self._options = run_dir, seed, options
+        self._context = multiprocessing.get_context("spawn")
+        self._places = [Place(f"self-play worker {index}", essential=True) for index in range(workers)]
+
+    def places(self) -> Sequence[Place]:
+        """See `Transport`: always the same."""
+        return self._places
+
+    def start(self, worker: Worker) -> None:
+        """See `Transport`."""
+        ours, theirs = self._context.Pipe()
+        index, life = self._places.index(worker.place), worker.life
+        entropy = [self._seed, index, life] if life else [self._seed, index]
+        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+        options = {"index": index, "life": life, "seed": seed, **self._options}
+        process = self._process(f"self-play {index}", (theirs, self._run_dir, options))
+        worker.link, worker.pid = _Link(ours, process), process.pid
+
+    def _process(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        process = self._context.Process(target=worker_main, args=arguments, name=name, daemon=True)
+        with _one_thread_each():
+            process.start()
+        arguments[0].close()
+        return process
+
+    def send(self, worker: Worker, task: Task) -> None:
+        """See `Transport`."""
+        with contextlib.suppress(OSError):  # it has died, which `receive` tells
+            worker.link.pipe.send((task.number, task.method, task.arguments))
+
+    def receive(self, workers: Sequence[Worker], timeout_s: float) -> Iterator[tuple[Worker, Message]]:
+        """See `Transport`."""
+        spoken = wait([worker.link.pipe for worker in workers], timeout_s)
+        for worker in list(workers):
+            if worker.link.pipe in spoken:
+                yield from self._hear(worker)
+
+    def _hear(self, worker: Worker) -> Iterator[tuple[Worker, Message]]:
+        try:
+            while worker.link.pipe.poll():
+                kind, number, value = worker.link.pipe.recv()
+                if kind == "error":
+                    raise WorkerError(f"{worker.place.name} failed: {value}")
+                task = next((task for task in worker.tasks if task.number == number), None)
+                if kind == "answer":
+                    assert task is not None
+                    yield worker, Answer(task, value)
+                else:
+                    yield worker, Alive(task, value)
+        except (EOFError, OSError):
+            worker.link.process.join(1)  # the pipe closes a moment before the code is known
+            yield worker, Lost(f"exit code {worker.link.process.exitcode}")
+
+    def stop(self, worker: Worker) -> None:
+        """See `Transport`: it leaves then."""
+        self.send(worker, Task("stop", ()))
+
+    def end(self, worker: Worker, patience_s: float = 0.0, hung: bool = False) -> None:
+        """See `Transport`; without patience it is killed."""
+        worker.link.pipe.close()
+        worker.link.process.join(patience_s)
+        if worker.link.process.is_alive():
+            worker.link.process.kill()
+            worker.link.process.join()
 
 
 @dataclass(slots=True)
@@ -33,15 +121,15 @@ class _Cycle:
     """What has become of the orders of a cycle.
 
     Attributes:
-        open: workers that have not answered.
-        progress: (games, positions) of each worker so far.
-        saved: the same of its lives before this one.
+        open: places of workers that have not answered.
+        progress: (games, positions) of each place so far.
+        saved: the same of the workers that it had before.
         counters, slowest_s, cpu_s: as `LocalPool.play` returns them.
     """
 
-    open: set[int]
-    progress: dict[int, tuple[int, int]] = field(default_factory=dict)
-    saved: dict[int, tuple[int, int]] = field(default_factory=dict)
+    open: set[Place]
+    progress: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    saved: dict[Place, tuple[int, int]] = field(default_factory=dict)
     counters: Counters = field(default_factory=Counters)
     slowest_s: float = 0.0
     cpu_s: float = 0.0
@@ -50,37 +138,21 @@ class _Cycle:
         """Return games and positions of all workers so far."""
         return sum(p[0] for p in self.progress.values()), sum(p[1] for p in self.progress.values())
 
-
-@dataclass(slots=True)
-class _WorkerHandle:
-    """A worker's place, and what the process that has it was told.
-
-    Attributes:
-        pipe: our end.
-        life: how many processes had it before.
-        deaths: how many of these since the last answer.
-        orders: of self-play that were not answered, the first one is being played.
-        question: another order that was not answered; it goes before them.
-        silent_s: since it said something.
-        gone: it has left after a stop.
-    """
-
-    pipe: Connection
-    life: int = 0
-    deaths: int = 0
-    orders: deque[tuple[Any, ...]] = field(default_factory=deque)
-    question: tuple[Any, ...] | None = None
-    silent_s: float = 0.0
-    gone: bool = False
+    def advance(self, place: Place, games: int, positions: int) -> None:
+        """Set what the worker of a place has done, besides those before it."""
+        saved = self.saved.get(place, (0, 0))
+        self.progress[place] = saved[0] + games, saved[1] + positions
 
 
 class LocalPool:
-    """Worker processes that are given orders and answer when they are done.
+    """Worker processes that share each cycle and each match.
 
-    An order of self-play waits behind those before it, so that no worker waits for another one or for the
+    A task of self-play waits behind those before it, so that no worker waits for another one or for the
     run; a match is played at once. A worker that is killed (by a system short of memory, say) or hangs is
-    started again and continues with its orders; its finished games are saved, those in flight are lost.
+    replaced by one that continues with its tasks; its finished games are saved, those in flight are lost.
     """
+
+    transport = ProcessTransport
 
     def __init__(
         self,
@@ -103,74 +175,46 @@ class LocalPool:
             games: in flight in each worker, of each size.
             seed: of all games; each worker derives its own.
             device: "cpu" or a CUDA device.
-            report: gets a line when a worker had to be started again.
-            silence_s: seconds after which a working worker that says nothing is killed and started again;
-                0: never. Time in which this process itself stood still does not count.
+            report: gets a line when a worker had to be replaced.
+            silence_s: see `Supervisor`.
             niceness: by which workers stand back behind this process where there are too few cores.
         """
-        self._context = multiprocessing.get_context("spawn")
-        self._run_dir, self._seed, self._report, self._silence_s = run_dir, seed, report, silence_s
-        self._options = {"device": device, "play": play, "games": games, "niceness": niceness}
-        self._processes: list[Any] = [None] * workers
-        self._handles = [_WorkerHandle(self._start(index, 0)) for index in range(workers)]
+        self._run_dir, self._report = run_dir, report
+        options = {"device": device, "play": play, "games": games, "niceness": niceness}
+        transport = self.transport(workers, run_dir, seed, options)
+        self._places = transport.places()
+        self.supervisor = Supervisor(transport, silence_s, report)
+        self._waiting: dict[Place, deque[Task]] = {place: deque() for place in self._places}
         self._cycles: dict[int, _Cycle] = {}
-        self._answers: dict[int, tuple[Any, ...]] = {}
-        self._stopping = False
-        self._looked_s = time.monotonic()
-        self._busy = BusyShare(lambda: [getattr(process, "pid", None) for process in self._processes])
-
-    def _start(self, index: int, life: int) -> Connection:
-        """Start a worker's process and return our end of its pipe."""
-        ours, theirs = self._context.Pipe()
-        arguments = (theirs, self._run_dir, self._worker_options(index, life))
-        process = self._context.Process(
-            target=worker_main, args=arguments, name=f"self-play {index}", daemon=True
-        )
-        with _one_thread_each():
-            process.start()
-        theirs.close()
-        self._processes[index] = process
-        return ours
-
-    def _worker_options(self, index: int, life: int) -> dict[str, Any]:
-        entropy = [self._seed, index, life] if life else [self._seed, index]
-        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        return {"index": index, "life": life, "seed": seed, **self._options}
+        self._answers: dict[Task, Any] = {}
+        self._busy = BusyShare(lambda: [worker.pid for worker in self.supervisor.workers])
+        self.poll()
 
     # --- what the run asks for
 
-    def plan(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+    def plan(self, order: CycleOrder) -> None:
         """See `WorkerPool.plan`: each worker plays its share when it has done what it was told before."""
-        self._cycles[cycle] = _Cycle({index for index, handle in enumerate(self._handles) if not handle.gone})
-        share = -(-positions // len(self._handles))
-        for handle in self._handles:
-            order = ("play", cycle, net, mix, share)
-            handle.orders.append(order)
-            self._tell(handle, order)
+        self._cycles[order.cycle] = _Cycle(set(self._places))
+        share = dataclasses.replace(order, positions=-(-order.positions // len(self._places)))
+        self._share([Task("play", (share,)) for _ in self._places])
 
     def play(
-        self,
-        cycle: int,
-        net: str,
-        mix: Mix,
-        positions: int,
-        on_progress: Callable[[int, int], None],
-        stopped: Callable[[], bool],
+        self, order: CycleOrder, on_progress: Callable[[int, int], None], stopped: Callable[[], bool]
     ) -> tuple[Counters, float, float]:
         """See `WorkerPool.play`; the seconds are those of the slowest worker."""
-        if cycle not in self._cycles:
-            self.plan(cycle, net, mix, positions)
-        asked, shown = self._cycles[cycle], (0, 0)
+        if order.cycle not in self._cycles:
+            self.plan(order)
+        asked, shown = self._cycles[order.cycle], (0, 0)
         while asked.open:
             self._look(stopped)
             if asked.done() != shown:
                 shown = asked.done()
                 on_progress(*shown)
-        del self._cycles[cycle]
+        del self._cycles[order.cycle]
         return asked.counters, asked.slowest_s, asked.cpu_s
 
     def poll(self) -> None:
-        """Hear the workers and start those again that died or hang, while the run does something else.
+        """Hear the workers and replace those that died or hang, while the run does something else.
 
         Raises:
             WorkerError: a worker failed.
@@ -183,23 +227,33 @@ class LocalPool:
         Raises:
             WorkerError: a worker failed.
         """
-        answers = self._ask([("match", part) for part in spec.split(len(self._handles))], stopped)
-        return joined(message[1] for message in answers if message[0] == "match")
+        return joined(self._ask([Task("match", (part,)) for part in spec.split(len(self._places))], stopped))
 
-    def order_all(self, order: tuple[Any, ...], answer: str, stopped: Callable[[], bool]) -> list[Any]:
-        """Give every worker the same order and return their answers of a kind."""
-        return [m[1:] for m in self._ask([order] * len(self._handles), stopped) if m[0] == answer]
+    def measure_nets(
+        self, net: str, size: tuple[int, int], rows: int, seconds: float, session: bool = False
+    ) -> list[tuple[float, float]]:
+        """Let all workers compute a net at the same time.
 
-    def _ask(self, orders: list[tuple[Any, ...]], stopped: Callable[[], bool]) -> list[tuple[Any, ...]]:
-        """Give each worker an order and return their answers, but for those that leave after a stop."""
+        Args:
+            net: file or name of the evaluator.
+            size: width and height of the boards.
+            rows: positions of a batch.
+            seconds: that it takes.
+            session: let onnxruntime compute also what the kernel would.
+
+        Returns:
+            Evaluations a second, and a CPU second, of each worker.
+        """
+        task = (net, size, rows, seconds, session)
+        return self._ask([Task("raw", task) for _ in self._places], lambda: False)
+
+    def _ask(self, tasks: list[Task], stopped: Callable[[], bool]) -> list[Any]:
+        """Give each worker a task and return their answers, but for those that leave after a stop."""
         self._answers.clear()
-        for handle, order in zip(self._handles, orders, strict=True):
-            if not handle.gone:
-                handle.question = order
-                self._tell(handle, order)
-        while any(handle.question for handle in self._handles):
+        self._share(tasks)
+        while len(self._answers) < len(tasks) and (self.supervisor.busy or not self.supervisor.stopping):
             self._look(stopped)
-        return [self._answers[index] for index in sorted(self._answers)]
+        return [self._answers[task] for task in tasks if task in self._answers]
 
     def metrics(self) -> dict[str, float]:
         """Return the share of all cores that this process and its workers used since the last call."""
@@ -212,14 +266,9 @@ class LocalPool:
         """
         deadline_s = time.monotonic() + _STOP_PATIENCE_S
         with contextlib.suppress(WorkerError):
-            while not all(handle.gone for handle in self._handles) and time.monotonic() < deadline_s:
+            while self.supervisor.workers and time.monotonic() < deadline_s:
                 self._look(lambda: True)
-        for handle, process in zip(self._handles, self._processes, strict=True):
-            handle.pipe.close()
-            process.join(max(0.0, deadline_s - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join()
+        self.supervisor.close(deadline_s - time.monotonic())
         late = Counters()
         for asked in self._cycles.values():
             late.add(asked.counters)
@@ -227,103 +276,59 @@ class LocalPool:
 
     # --- the workers
 
-    def _tell(self, handle: _WorkerHandle, order: tuple[Any, ...]) -> None:
-        with contextlib.suppress(OSError):  # it has died: the next look starts it again, with its orders
-            handle.pipe.send(order)
+    def _share(self, tasks: list[Task]) -> None:
+        for place, task in zip(self._places, tasks, strict=True):
+            self._waiting[place].append(task)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        for worker in self.supervisor.workers:
+            waiting = self._waiting[worker.place]
+            while waiting:
+                self.supervisor.give(worker, waiting.popleft())
 
     def _look(self, stopped: Callable[[], bool], timeout_s: float = _LOOK_S) -> None:
         """Hear what workers say, and see that they do."""
-        if not self._stopping and stopped():
-            self._stopping = True
-            for handle in self._handles:
-                self._tell(handle, ("stop",))
-        spoken = wait([handle.pipe for handle in self._handles if not handle.gone], timeout_s)
-        now_s = time.monotonic()
-        passed_s, self._looked_s = min(now_s - self._looked_s, 5 * _LOOK_S), now_s
-        for index, handle in enumerate(self._handles):
-            if handle.pipe in spoken:
-                handle.silent_s = 0.0
-                self._hear(index)
-            elif handle.orders or handle.question:
-                handle.silent_s += passed_s
-            if self._silence_s and handle.silent_s > self._silence_s and not handle.gone:
-                self._report(f"self-play worker {index} said nothing for {self._silence_s:g} s: killed")
-                handle.silent_s = 0.0
-                self._processes[index].kill()  # its pipe closes, and the next look starts it again
-
-    def _hear(self, index: int) -> None:
-        """Take what a worker has said."""
-        handle = self._handles[index]
-        try:
-            while handle.pipe.poll():
-                self._take(index, handle.pipe.recv())
-        except (EOFError, OSError) as error:
-            self._lost(index, error)
-
-    def _take(self, index: int, message: tuple[Any, ...]) -> None:
-        handle, (kind, *said) = self._handles[index], message
-        if kind == "error":
-            raise WorkerError(f"self-play worker {index} failed: {said[0]}")
-        if kind == "alive":
-            return
-        if kind == "progress":
-            asked = self._cycles[handle.orders[0][1]]
-            before = asked.saved.get(index, (0, 0))
-            asked.progress[index] = before[0] + said[0], before[1] + said[1]
-            return
-        handle.deaths = 0
-        if kind == "done":
-            asked = self._cycles[handle.orders.popleft()[1]]
-            asked.open.discard(index)
-            asked.counters.add(said[0].counters)
-            asked.slowest_s = max(asked.slowest_s, said[0].seconds)
-            asked.cpu_s += said[0].cpu_seconds
-        else:
-            handle.question = None
-            self._answers[index] = message
-
-    def _lost(self, index: int, error: Exception) -> None:
-        """A worker has ended: keep what it has finished, and start it again if it was not to stop."""
-        handle, process = self._handles[index], self._processes[index]
-        self._save(index)
-        if self._stopping:
-            handle.gone, handle.question = True, None
-            handle.orders.clear()
+        if not self.supervisor.stopping and stopped():
+            self.supervisor.stop()
+        for worker, said in self.supervisor.look(timeout_s):
+            self._take(worker.place, said, worker.life)
+        self._hand_out()
+        if self.supervisor.stopping:
+            here = {worker.place for worker in self.supervisor.workers}
             for asked in self._cycles.values():
-                asked.open.discard(index)
-            return
-        process.join(1)  # the pipe closes a moment before the code is known
-        handle.deaths += 1
-        if handle.deaths == MAX_FAILURES:
-            raise WorkerError(
-                f"self-play worker {index} ended unexpectedly {MAX_FAILURES} times in a row (exit code "
-                f"{process.exitcode}); the same command continues from the last cycle"
-            ) from error
-        handle.pipe.close()
-        handle.life += 1
-        handle.pipe = self._start(index, handle.life)
-        for order in (*handle.orders, handle.question):
-            if order is not None:
-                self._tell(handle, order)
-        self._report(
-            f"self-play worker {index} ended unexpectedly (exit code {process.exitcode}): started again"
-        )
+                asked.open &= here
 
-    def _save(self, index: int) -> None:
-        """Keep what a dead worker has finished of its order, and leave the rest to the next one."""
-        handle = self._handles[index]
-        if not handle.orders:
-            return
-        *order, left = handle.orders[0]
-        asked = self._cycles[order[1]]
-        stem = shard_stem(order[1], index, handle.life)
+    def _take(self, place: Place, said: Message, life: int) -> None:
+        if isinstance(said, Lost):
+            self._waiting[place].extendleft(reversed(self._save(place, life, said.tasks)))
+        elif isinstance(said, Alive):
+            if said.task is not None:
+                self._cycles[said.task.arguments[0].cycle].advance(place, *said.value)
+        elif said.task.method == "play":
+            asked = self._cycles[said.task.arguments[0].cycle]
+            asked.open.discard(place)
+            asked.counters.add(said.value.counters)
+            asked.slowest_s = max(asked.slowest_s, said.value.seconds)
+            asked.cpu_s += said.value.cpu_seconds
+        else:
+            self._answers[said.task] = said.value
+
+    def _save(self, place: Place, life: int, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+        """Keep what a dead worker has finished of its first task; return what is left to the next one."""
+        if not tasks or tasks[0].method != "play":
+            return tasks
+        order: CycleOrder = tasks[0].arguments[0]
+        asked = self._cycles[order.cycle]
+        stem = shard_stem(order.cycle, self._places.index(place), life)
         journal = self._run_dir / "records" / f"{stem}.journal"
         games = recover_journal(journal, self._report) if journal.exists() else []
         done = sum(game.positions for game in games)
         asked.counters.add(Counters(games=len(games), moves=done))
-        before = asked.saved.get(index, (0, 0))
-        asked.saved[index] = asked.progress[index] = before[0] + len(games), before[1] + done
-        handle.orders[0] = (*order, max(1, left - done))
+        asked.advance(place, len(games), done)
+        asked.saved[place] = asked.progress[place]
+        left = dataclasses.replace(order, positions=max(1, order.positions - done))
+        return Task("play", (left,)), *tasks[1:]
 
 
 @contextlib.contextmanager

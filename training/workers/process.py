@@ -24,10 +24,11 @@ from engine.evaluator.base import Evaluator
 from engine.evaluator.onnx import OnnxEvaluator
 from training.data.journal import Journal, shard_stem
 from training.data.records import SelfPlayRecord
+from training.measure.batched_match import MatchScore, MatchSpec, play_batched
 from training.play.evaluators import load_evaluator
 from training.play.planes import opening_planes
-from training.settings.play import Mix
-from training.workers.self_play import SelfPlayWorker
+from training.workers.interface import CycleOrder
+from training.workers.self_play import PlayResult, SelfPlayWorker
 
 REPORT_S = 1.0  # seconds between progress reports
 
@@ -67,13 +68,14 @@ def worker_main(connection: Connection, run_dir: Path, options: dict[str, Any]) 
 
 
 def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None:
-    """Obey orders until told to stop or the pipe closes.
+    """Do tasks until told to stop or the pipe closes.
 
-    Orders are ("play", cycle, net, mix, positions), ("match", spec), ("stop",) and ("raw", net, size, rows,
-    seconds, session). Orders to play wait for one another; the others are obeyed at once, in the middle of a
-    game, which then continues. While it works it says ("progress", games, positions) or ("alive",) once a
-    second, so that silence means that it hangs. Answers are ("done", `PlayResult`), ("match", result),
-    ("raw", evaluations a second, and a CPU second) and ("error", text).
+    Tasks are (number, method, arguments): "play" with a `CycleOrder`, "match" with a `MatchSpec`, "raw" with
+    the arguments of `_raw_speed`, and "stop". Tasks to play wait for one another; the others are done at
+    once, in the middle of a game, which then continues. While it works it says ("alive", number, (games,
+    positions)) once a second, both None in a match, so that silence means that it hangs. Answers are
+    ("answer", number, `PlayResult` or `MatchScore` or evaluations a second, and a CPU second), and ("error",
+    None, text).
 
     Args:
         connection: this end of the pipe.
@@ -86,10 +88,10 @@ def work(connection: Connection, run_dir: Path, options: dict[str, Any]) -> None
         return
     except OSError as error:  # a full disk and the like: its message names the file
         with contextlib.suppress(OSError):
-            connection.send(("error", str(error)))
+            connection.send(("error", None, str(error)))
     except Exception:
         with contextlib.suppress(OSError):
-            connection.send(("error", f"\n{traceback.format_exc()}"))
+            connection.send(("error", None, f"\n{traceback.format_exc()}"))
     finally:
         connection.close()
 
@@ -101,56 +103,61 @@ class _Worker:
         self._games.seed(options["seed"])
         self._next_report_s = 0.0
         self._stopped = False
-        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._playing: int | None = None
+        self._waiting: deque[tuple[int, str, tuple[Any, ...]]] = deque()
 
     def obey(self) -> None:
         while not self._stopped:
-            order = self._waiting.popleft() if self._waiting else self._connection.recv()
-            if order[0] == "play":
-                self._self_play(*order[1:])
-            else:
-                self._obey_at_once(order)
+            self._do(*(self._waiting.popleft() if self._waiting else self._connection.recv()))
 
-    def _obey_at_once(self, order: tuple[Any, ...]) -> None:
-        if order[0] == "stop":
+    def _do(self, number: int, method: str, arguments: tuple[Any, ...]) -> None:
+        if method == "stop":
             self._stopped = True
-        elif order[0] == "raw":
-            net, size, rows, seconds, session = order[1:]
-            speed = _raw_speed(net, size, rows, seconds, session, self._options["device"])
-            self._connection.send(("raw", *speed))
-        elif order[0] == "match":
-            from training.measure.batched_match import play_batched
+            return
+        if method == "play":
+            self._playing = number
+        self._connection.send(("answer", number, getattr(self, f"_{method}")(*arguments)))
 
-            result = play_batched(order[1], self._options["device"], self._interrupted)
-            self._connection.send(("match", result))
+    def _raw(
+        self, net: str, size: tuple[int, int], rows: int, seconds: float, session: bool
+    ) -> tuple[float, float]:
+        return _raw_speed(net, size, rows, seconds, session, self._options["device"])
+
+    def _match(self, spec: MatchSpec) -> MatchScore:
+        return play_batched(spec, self._options["device"], self._interrupted)
+
+    def _report_is_due(self) -> bool:
+        now_s = time.monotonic()
+        if now_s < self._next_report_s:
+            return False
+        self._next_report_s = now_s + REPORT_S
+        return True
 
     def _interrupted(self) -> bool:
         """Say that this worker is alive, and look for a stop order; called between batches of a match."""
-        now_s = time.monotonic()
-        if now_s >= self._next_report_s:
-            self._next_report_s = now_s + REPORT_S
-            self._connection.send(("alive",))
+        if self._report_is_due():
+            self._connection.send(("alive", None, None))
         while not self._stopped and self._connection.poll():
-            order = self._connection.recv()
-            if order[0] == "stop":
+            task = self._connection.recv()
+            if task[1] == "stop":
                 self._stopped = True
             else:
-                self._waiting.append(order)
+                self._waiting.append(task)
         return self._stopped
 
     def _listen(self) -> None:
-        """Hear what has come while games are played: an order to play waits, others do not."""
+        """Hear what has come while games are played: a task to play waits, others do not."""
         while not self._stopped and self._connection.poll():
-            order = self._connection.recv()
-            if order[0] == "play":
-                self._waiting.append(order)
+            task = self._connection.recv()
+            if task[1] == "play":
+                self._waiting.append(task)
                 continue
             with self._games.paused():
-                self._obey_at_once(order)
+                self._do(*task)
 
-    def _self_play(self, cycle: int, net: str, mix: Mix, positions: int) -> None:
+    def _play(self, order: CycleOrder) -> PlayResult:
         records = self._run_dir / "records"
-        name = shard_stem(cycle, self._options["index"], self._options["life"])
+        name = shard_stem(order.cycle, self._options["index"], self._options["life"])
         journal = Journal(records / f"{name}.journal")
         games_done = positions_done = 0
 
@@ -161,21 +168,18 @@ class _Worker:
             positions_done += game.positions
 
         def stop() -> bool:
-            now_s = time.monotonic()
-            if now_s >= self._next_report_s:
-                self._next_report_s = now_s + REPORT_S
-                self._connection.send(("progress", games_done, positions_done))
-                self._listen()
+            if self._report_is_due():
+                paused()
                 with self._games.paused():
                     pause_while_timed(stop=paused)
             return self._stopped
 
         def paused() -> bool:
             """Say that this worker is alive, and end the pause when it is told to stop."""
-            self._connection.send(("progress", games_done, positions_done))
+            self._connection.send(("alive", self._playing, (games_done, positions_done)))
             self._listen()
             return self._stopped
 
-        result = self._games.play(net, lambda: net, mix, positions, keep, stop)
+        result = self._games.play(order.net, lambda: order.net, order.mix, order.positions, keep, stop)
         journal.seal()
-        self._connection.send(("done", result))
+        return result

@@ -222,14 +222,14 @@ class FakePool:
     def __init__(self, score: float = 0.5) -> None:
         self.score, self.wanted = score, []
 
-    def play(self, cycle, net, mix, positions, show, stopped):
-        self.wanted.append(positions)
-        return Counters(games=1, moves=positions), 1.0, 1.0
+    def play(self, order, show, stopped):
+        self.wanted.append(order.positions)
+        return Counters(games=1, moves=order.positions), 1.0, 1.0
 
     def play_match(self, spec, stopped):
         return MatchScore(pairs=[[self.score, self.score]] * spec.pairs, plies=10)
 
-    def plan(self, *order):
+    def plan(self, order):
         """Nothing begins before it has to."""
 
     def poll(self):
