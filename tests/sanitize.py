@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import filecmp
 import itertools
 import os
 import shutil
@@ -56,12 +57,23 @@ def runtime(name: str) -> str:
     return found
 
 
+def copy_sources(copy: Path) -> None:
+    """Copy this checkout. What is there already and differs gets a new time, so that it is built again."""
+
+    def update(source: str, target: str) -> None:
+        if not (os.path.exists(target) and filecmp.cmp(source, target, shallow=False)):
+            shutil.copy(source, target)
+
+    ignore = shutil.ignore_patterns(*LEFT_OUT)
+    shutil.copytree(ROOT, copy, ignore=ignore, copy_function=update, dirs_exist_ok=True)
+
+
 def check_threads(searches: int, keep: Path | None, *, without_lock: bool) -> int:
     """Search with several threads under the thread sanitizer; 0 when it found what it should find."""
     library = runtime("libtsan.so")
     with tempfile.TemporaryDirectory(prefix="sanitize-") as scratch:
         copy = keep or Path(scratch) / "checkout"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
+        copy_sources(copy)
         build = {**os.environ, "TENGEN_SANITIZE": "thread", "TENGEN_QUICK": "1"}
         build["TENGEN_MODULES"] = ",".join(THREADED)
         if without_lock:
@@ -101,7 +113,7 @@ def main() -> int:
     libraries = [runtime("libasan.so"), runtime("libubsan.so")]
     with tempfile.TemporaryDirectory(prefix="sanitize-") as scratch:
         copy = args.keep or Path(scratch) / "checkout"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
+        copy_sources(copy)
         build = {**os.environ, "TENGEN_SANITIZE": "1", "TENGEN_DEBUG": "1"}
         setup = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         if subprocess.run(setup, cwd=copy, env=build, check=False).returncode != 0:
