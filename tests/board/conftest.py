@@ -52,7 +52,7 @@ def page(driver: WebDriver, server: Server) -> Iterator[Page]:
     found = Page(driver, server.url).open()
     yield found
     assert found.complaints() == []
-    driver.get("about:blank")
+    found.leave()
 
 
 @pytest.fixture
@@ -61,4 +61,4 @@ def thinking_page(driver: WebDriver, thinking_server: Server) -> Iterator[Page]:
     found = Page(driver, thinking_server.url).open()
     yield found
     assert found.complaints() == []
-    driver.get("about:blank")
+    found.leave()

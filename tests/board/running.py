@@ -144,12 +144,17 @@ class Page:
 
     def open(self, *, fresh: bool = True) -> Page:
         """Load the page, with nothing kept from before unless `fresh` is false."""
-        self.driver.get(self.about)
+        self.leave()
         if fresh:
             self.js("sessionStorage.clear(); localStorage.clear()")
         self.driver.get(self.url)
         self.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
         return self
+
+    def leave(self) -> None:
+        """Close the page, so that its engine ends; the process that shows pages of this server stays."""
+        if self.driver.current_url != self.about:
+            self.driver.get(self.about)
 
     def js(self, code: str, *arguments: object) -> Any:
         """Run statements in the page."""

@@ -61,6 +61,7 @@ class Shape(NamedTuple):
 
 
 NOTHING = Shape(False, False, False, False, False)
+_NO_FACTS: tuple[bool, int, bool, tuple[int, ...]] = (False, 0, False, ())
 # stones of the colour that must stand on the line before
 STONES_NEEDED = {"five": 4, "four": 3, "double_four": 3, "open_four": 3, "open_three": 2}
 
@@ -77,12 +78,12 @@ def put(line: str, i: int, stone: str) -> str:
 
 def run(line: str, i: int) -> tuple[int, int]:
     """Return the first and last cell of the run of the stone at i."""
-    first = last = i
-    while cell(line, first - 1) == line[i]:
+    first, last, stone = i, i + 1, line[i]
+    while first > 0 and line[first - 1] == stone:
         first -= 1
-    while cell(line, last + 1) == line[i]:
+    while last < len(line) and line[last] == stone:
         last += 1
-    return first, last
+    return first, last - 1
 
 
 def wins(line: str, i: int, rule: int) -> bool:
@@ -104,9 +105,9 @@ def wins(line: str, i: int, rule: int) -> bool:
 
 
 def completions(line: str, p: int, rule: int) -> list[int]:
-    """Return the completions of the stone at p."""
+    """Return the completions of the stone at p, which is no five: none is more than four cells away."""
     found = []
-    for q in range(len(line)):
+    for q in range(max(0, p - 4), min(len(line), p + 5)):
         if line[q] == ".":
             filled = put(line, q, line[p])
             first, last = run(filled, q)
@@ -161,11 +162,16 @@ def line_shapes(line: str, stone: str, rule: int) -> tuple[Shape, ...]:
 
 @functools.lru_cache(maxsize=1 << 18)
 def foul_facts(line: str, i: int, stone: str, rule: int) -> tuple[bool, int, bool, tuple[int, ...]]:
-    """Return (five, number of fours, overline, cells of the next straight four) of a stone at i."""
+    """Return (five, number of fours, overline, cells of the next straight four) of a stone at i.
+
+    Each of them takes at least two more stones, at most four cells away.
+    """
+    if line.count(stone, max(0, i - 4), i + 5) < 2:
+        return _NO_FACTS
     line = put(line, i, stone)
     first, last = run(line, i)
     five = wins(line, i, rule)
-    fours = len(completions(line, i, rule))
+    fours = 0 if five else len(completions(line, i, rule))
     if is_straight_four(line, i, rule):
         assert fours == 2
         fours = 1

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.helpers.training_games import random_game, random_planes
+from training import offline
 from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.records import Flag
 from training.data.replay_buffer import Chunk, assemble
@@ -44,6 +45,12 @@ SMALL = [
 
 def learner_of(folder: Path, config: LearnerConfig, run_dir: Path) -> Learner:
     return Learner(config, run_dir, "cpu", dataset=EncodedDataset([folder], config, torch.device("cpu")))
+
+
+@pytest.fixture(autouse=True)
+def chunk(monkeypatch) -> None:
+    """Look at the clock more often: what is learned by the clock need not be much."""
+    monkeypatch.setattr(offline, "_CHUNK", 4)
 
 
 @pytest.fixture(scope="module")
@@ -197,10 +204,10 @@ def test_a_kept_teacher_says_nearly_the_same_in_half_the_bytes(folder, tmp_path,
 
 def test_teacher_and_student_by_command(folder, tmp_path, capsys):
     learn = ["learn", "--positions", str(folder), *SMALL]
-    assert main([*learn, "--run-dir", str(tmp_path / "t"), "--minutes", "0.02", "--no-export"]) == 0
+    assert main([*learn, "--run-dir", str(tmp_path / "t"), "--minutes", "0.001", "--no-export"]) == 0
     label = ["label", "--positions", str(folder), "--teacher", str(tmp_path / "t"), "--device", "cpu"]
     assert main(label) == 0
-    student = [*learn, "--run-dir", str(tmp_path / "s"), "--minutes", "0.02"]
+    student = [*learn, "--run-dir", str(tmp_path / "s"), "--minutes", "0.001"]
     student += ["--set", "learner.net.kind=lines"]
     assert main(student) == 0
     card = (tmp_path / "s" / "nets" / "s.md").read_text()
@@ -227,7 +234,7 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
     nets = []
     for seed in (1, 2):
         run = tmp_path / f"s{seed}"
-        steps = [*learn, "--run-dir", str(run), "--minutes", "0.01", "--set", f"learner.seed={seed}"]
+        steps = [*learn, "--run-dir", str(run), "--minutes", "0.001", "--set", f"learner.seed={seed}"]
         assert main([*steps, "--no-export", *(("--weights", str(tmp_path / "s1")) if seed == 2 else ())]) == 0
         nets.append(load_averaged(checkpoint.newest_good(run / "checkpoints", print)[0])[0].state_dict())
     shares = ["--weights", f"{tmp_path / 's1'}=3", "--weights", f"{tmp_path / 's2'}"]
@@ -242,7 +249,7 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
     before = path.read_bytes()
     assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0"]) == 0
     assert path.read_bytes() == before and state["progress"] is None, "what is only exported can go on"
-    assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0.01", "--no-export"]) == 0
+    assert main([*learn, "--run-dir", str(tmp_path / "mean"), "--minutes", "0.001", "--no-export"]) == 0
     assert checkpoint.newest_good(path.parent, print)[1]["batches"] > 0
     assert main([*learn, "--run-dir", str(tmp_path / "none"), "--minutes", "0"]) == 2
     assert "names no net" in capsys.readouterr().err
@@ -268,7 +275,7 @@ def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):
 
 def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsys):
     learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
-    timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     assert main([*learn, "--minutes", "5"]) == 0
     assert "stopped" in capsys.readouterr().out
@@ -276,7 +283,7 @@ def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsy
     assert 0 < state["progress"] < 0.1
     late = {name: value for name, value in state.items() if name != "format"} | {"progress": 0.9}
     checkpoint.write_checkpoint(tmp_path / "r" / "checkpoints", state["batches"], late, 1)
-    timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     assert main([*learn, "--minutes", "5"]) == 0
     assert "continuing at batch" in capsys.readouterr().out
@@ -311,7 +318,7 @@ def test_only_a_teacher_says_what_positions_beside_the_games_are_worth(folder, t
     bare = EncodedDataset([tmp_path / "more"], CONFIG, torch.device("cpu"))
     for drawn in bare.batches(np.random.default_rng(1), 64, 20):
         assert (drawn.root_wdl.sum(1) == 1).all() and (drawn.z.sum(1) == 1).all()
-    learn = ["learn", "--positions", str(tmp_path / "more"), *SMALL, "--minutes", "0.02"]
+    learn = ["learn", "--positions", str(tmp_path / "more"), *SMALL, "--minutes", "0.001"]
     assert main([*learn, "--run-dir", str(tmp_path / "t"), "--no-export"]) == 0
     label = ["label", "--positions", str(tmp_path / "more"), "--teacher", str(tmp_path / "t")]
     assert main([*label, "--device", "cpu"]) == 0
@@ -376,7 +383,7 @@ def test_a_damaged_shard_is_left_out(games, tmp_path):
     write_shard(tmp_path / "records" / "a.shard", games)
     (tmp_path / "records" / "b.shard").write_bytes(b"TNGSHARD but nothing else")
     said: list[str] = []
-    assert encode([tmp_path / "records"], tmp_path / "set", 1, said.append) == sum(g.positions for g in games)
+    assert encode([tmp_path / "records"], tmp_path / "set", 2, said.append) == sum(g.positions for g in games)
     assert len(said) == 1 and "b.shard" in said[0]
     assert encode_games([]) == {}
 

@@ -10,11 +10,12 @@ is there. Shapes: `N` positions of a size, `C` planes, `A` = width * height.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import multiprocessing
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -145,7 +146,7 @@ def encode(
     Args:
         records: folders of shards.
         folder: of the arrays, made when missing; there must be no encoded positions in it yet.
-        processes: that encode side by side.
+        processes: that encode side by side; with 1 it is this one.
         report: gets a line for each shard that has to be skipped.
         share: sibling positions for each position of the games.
         more: makes further positions; it goes to other processes.
@@ -159,8 +160,13 @@ def encode(
     shards = [shard for source in records for shard in list_shards(source)]
     parts: dict[Size, list[Part]] = {}
     total = 0
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for wrong, count, found in pool.imap(partial(_encode_shard, share=share, more=more), shards):
+    encode_one = partial(_encode_shard, share=share, more=more)
+    with contextlib.ExitStack() as stack:
+        done: Iterable[tuple[str, int, dict[Size, list[Part]]]] = map(encode_one, shards)
+        if processes > 1:
+            context = multiprocessing.get_context("spawn")
+            done = stack.enter_context(context.Pool(processes)).imap(encode_one, shards)
+        for wrong, count, found in done:
             total += count
             if wrong:
                 report(f"skipped: {wrong}")

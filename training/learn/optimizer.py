@@ -78,13 +78,18 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_add_(some, steps, alpha=-rate)
 
 
+def computes_in(device: torch.device) -> torch.dtype:
+    """Return the type that matrices are made orthogonal in: few processors multiply bfloat16 quickly."""
+    return torch.float32 if device.type == "cpu" else torch.bfloat16
+
+
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Return for each of matrices [N, R, C] one near its nearest orthogonal one, bfloat16.
+    """Return for each of matrices [N, R, C] one near its nearest orthogonal one, in `computes_in`.
 
     Five steps of Newton and Schulz, with the coefficients of Muon.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
-    x = matrices.bfloat16()
+    x = matrices.to(computes_in(matrices.device))
     if tall := x.shape[1] > x.shape[2]:
         x = x.mT
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)

@@ -67,7 +67,7 @@ def test_processes_learn_what_one_learns_alone(folder, tmp_path):
 
 def test_two_processes_by_command(folder, tmp_path, capsys):
     learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
-    learn += ["--set", "learner.net.kind=lines", "--minutes", "0.1", "--processes", "2"]
+    learn += ["--set", "learner.net.kind=lines", "--minutes", "0.02", "--processes", "2"]
     assert main(learn) == 0
     path, state = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)
     assert state["progress"] == 1.0 and state["samples"] == 8 * state["batches"] > 0

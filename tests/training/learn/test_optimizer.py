@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.helpers.learner import CONFIG, learner_at, same_weights
+from training.learn import optimizer
 from training.learn.learner import Learner
 from training.learn.optimizer import KINDS, Muon, MuonAndAdamW, kind_of, make_optimizer, matrices
 from training.net.network import Network
@@ -53,7 +54,8 @@ def test_a_step_of_a_matrix_is_orthogonal_and_of_adamws_size(shape):
         assert stretch.quantile(0.1) > 0.4 and stretch.max() < 1.4, p.shape  # of a gradient a tenth is 0.1
 
 
-def test_muon_is_torchs_and_goes_on_from_what_that_has_kept():
+def test_muon_is_torchs_and_goes_on_from_what_that_has_kept(monkeypatch):
+    monkeypatch.setattr(optimizer, "computes_in", lambda device: torch.bfloat16)  # as torch's does
     generator = torch.Generator().manual_seed(5)
     shapes = [(16, 16), (16, 16), (8, 24), (24, 8), (24, 8)]
     mine = [torch.nn.Parameter(torch.randn(shape, generator=generator) / 10) for shape in shapes]
