@@ -78,17 +78,19 @@ def test_the_head_of_ray_is_killed_and_the_run_goes_on_with_another(cluster: Any
     assert not list(journals.glob("*.journal"))
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_silent_head_is_an_error_before_ray_ends_the_process(
-    players: Any, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    players: Any, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
 ) -> None:
-    """Its other processes on this machine live."""
+    """Its other processes on this machine live. For one that is stopped the system accepts connections."""
     monkeypatch.setattr("training.cluster.connection._HEAD_PATIENCE_S", 3.0)
     counters = play(players, 1)
     (server,) = cluster.head_node.all_processes["gcs_server"]
-    os.kill(server.process.pid, signal.SIGKILL)
+    os.kill(server.process.pid, how)
     with pytest.raises(WorkerError, match=r"the head of the cluster at .* does not answer any more"):
         play(players, 2, 1_000_000)
     players.close()
+    server.process.kill()
     assert len(names(games(tmp_path))) >= counters.games
 
 

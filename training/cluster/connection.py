@@ -14,8 +14,8 @@ import ray
 _TRY_S = 5.0
 _HEAD_TRY_S = 2.0
 _HEAD_PATIENCE_S = 15.0  # derived: Ray ends a process whose head is silent for 60 s, and says why nowhere
-
-
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""What opens a connection of gRPC, which a head answers (RFC 9113, 3.4): the preface and empty SETTINGS."""
 _AGAIN = "start Ray again, then the same command, which goes on with all games that had arrived"
 
 
@@ -82,7 +82,12 @@ class Head:
         self.check_here()
         host, _, port = self._address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_HEAD_TRY_S).close()
+            with (
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_HEAD_TRY_S) as line,
+                contextlib.suppress(ConnectionError),
+            ):
+                line.sendall(_HELLO)
+                line.recv(1)  # whatever it is: the system accepts connections also for a process that hangs
         except OSError as error:
             now_s = time.monotonic()
             if self._silent_since_s is None:
