@@ -65,34 +65,28 @@ def _config_of(args: argparse.Namespace) -> BalanceConfig:
     return config
 
 
+@console.command(ValueError, OSError, EngineError, OpeningError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
     args = _arguments(arguments)
-    try:
-        config = _config_of(args)
-        Balancer(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
-        wanted = OpeningList(args.out, config)
-        judged = level_openings(config, wanted.next_index, args.workers)
-        in_vain = 0
-        while len(wanted.found) < args.count:
-            index, points = next(judged)
-            in_vain += 1
-            if wanted.take(index, points):
-                in_vain = 0
-                if sys.stderr.isatty():
-                    print(f"\r{len(wanted.found)}/{args.count} of {index + 1}", end="", file=sys.stderr)
-            if in_vain == IN_VAIN:
-                raise ValueError(
-                    f"{len(wanted.found)} openings; {IN_VAIN} more candidates brought none: try more stones"
-                )
-        judged.close()
-        written = wanted.finish(args.halves)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (ValueError, OSError, EngineError, OpeningError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    config = _config_of(args)
+    Balancer(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
+    wanted = OpeningList(args.out, config)
+    judged = level_openings(config, wanted.next_index, args.workers)
+    in_vain = 0
+    while len(wanted.found) < args.count:
+        index, points = next(judged)
+        in_vain += 1
+        if wanted.take(index, points):
+            in_vain = 0
+            if sys.stderr.isatty():
+                print(f"\r{len(wanted.found)}/{args.count} of {index + 1}", end="", file=sys.stderr)
+        if in_vain == IN_VAIN:
+            raise ValueError(
+                f"{len(wanted.found)} openings; {IN_VAIN} more candidates brought none: try more stones"
+            )
+    judged.close()
+    written = wanted.finish(args.halves)
     names = " and ".join(map(str, written))
     print(f"{names}: {len(wanted.found)} openings of {wanted.next_index} candidates")
     return 0

@@ -20,6 +20,7 @@ from training.files import console
 from training.play.endings import played_on
 
 
+@console.command(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
@@ -34,22 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="folder of the new ones; made when missing")
     parser.add_argument("--nodes", type=int, default=3000, help="of the solver for each game (3000)")
     args = parser.parse_args(arguments)
-    try:
-        if args.nodes < 1:
-            raise ValueError(f"--nodes is at least 1, not {args.nodes}")
-        shards = list_shards(args.records)
-        if not shards:
-            raise ValueError(f"{args.records}: no shards")
-        args.out.mkdir(parents=True, exist_ok=True)
-        if args.out.resolve() == args.records.resolve():
-            raise ValueError("the new shards need a folder of their own")
-        _extend([path for path in shards if not (args.out / path.name).exists()], args.out, args.nodes)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if args.nodes < 1:
+        raise ValueError(f"--nodes is at least 1, not {args.nodes}")
+    shards = list_shards(args.records)
+    if not shards:
+        raise ValueError(f"{args.records}: no shards")
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.out.resolve() == args.records.resolve():
+        raise ValueError("the new shards need a folder of their own")
+    _extend([path for path in shards if not (args.out / path.name).exists()], args.out, args.nodes)
     return 0
 
 

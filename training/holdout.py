@@ -141,17 +141,11 @@ def _join(args: argparse.Namespace) -> None:
 _COMMANDS = {"judge": _judge, "make": _make, "join": _join}
 
 
+@console.command(HoldoutError, ValueError, OSError, EngineError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (`make` continues), 2 for an error."""
     args = _arguments(arguments)
-    try:
-        _COMMANDS[args.command](args)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (HoldoutError, ValueError, OSError, EngineError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    _COMMANDS[args.command](args)
     return 0
 
 

@@ -45,19 +45,14 @@ class _Task:
     count: int
 
 
+@console.command(ConfigError, NetError, RecordError, OSError, ValueError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
     args = _parser().parse_args(arguments)
+    config = ReanalyseConfig(simulations=args.simulations, scale=args.scale)
+    tasks = _tasks(args)
     try:
-        config = ReanalyseConfig(simulations=args.simulations, scale=args.scale)
-        tasks = _tasks(args)
         _run(tasks, config, str(net_path(args.net)), args.processes)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (ConfigError, NetError, RecordError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except BrokenProcessPool:
         print("error: a process ended (memory?); the same command continues", file=sys.stderr)
         return 1

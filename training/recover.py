@@ -20,6 +20,7 @@ from training.files import console
 from training.run.history import HistoryError, Inventory, recover
 
 
+@console.command(HistoryError, OSError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (it continues), 2 for an error."""
     parser = console.parser("training.recover", __doc__)
@@ -29,14 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--folder", default="training/checkpoints", help="of the bundles (training/checkpoints)"
     )
     args = parser.parse_args(arguments)
-    try:
-        found = recover(args.repository, args.folder, args.out)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (HistoryError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    found = recover(args.repository, args.folder, args.out)
     print("\n".join(table(found)))
     return 0
 

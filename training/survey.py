@@ -67,23 +67,17 @@ def config_of(args: argparse.Namespace) -> SpaceConfig:
     return SpaceConfig(read_space(args.space), match, 1, args.seed)
 
 
+@console.command(SpaceError, OpeningError, ValueError, OSError, EngineError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
     parser = console.parser("training.survey", __doc__)
     add_options(parser)
     args = parser.parse_args(arguments)
-    try:
-        config = config_of(args)
-        for games in survey(config, args.run_dir, args.games):
-            if games % EVERY == 0:
-                print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
-        print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 1
-    except (SpaceError, OpeningError, ValueError, OSError, EngineError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    config = config_of(args)
+    for games in survey(config, args.run_dir, args.games):
+        if games % EVERY == 0:
+            print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
+    print("\n".join(lines_of(read(config, args.run_dir))), flush=True)
     return 0
 
 

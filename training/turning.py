@@ -36,17 +36,11 @@ SLIDE = 0.1
 """Fall of the loser's expected score at its next turn from which on a game has turned (protocol)."""
 
 
+@console.command(ValueError, OSError, EngineError, stopped="nothing was written")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped, 2 for an error."""
     args = _parser().parse_args(arguments)
-    try:
-        {"make": _make, "measure": _measure}[args.command](args)
-    except KeyboardInterrupt:
-        print("stopped; nothing was written", file=sys.stderr)
-        return 1
-    except (ValueError, OSError, EngineError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    {"make": _make, "measure": _measure}[args.command](args)
     return 0
 
 

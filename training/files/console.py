@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from engine.pipes import CLOSED_PIPE_STATUS
 
@@ -59,6 +60,33 @@ def parser(module: str, about: str | None, epilog: str | None = None) -> argpars
         prog=f"python -m {module}", description=about, epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+
+
+def command(
+    *errors: type[Exception], stopped: str = "the same command continues"
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return a decorator of the main function of a command that can be stopped.
+
+    Args:
+        errors: of which one line is said; the status is 2 then.
+        stopped: what becomes of it after an interrupt; the status is 1 then.
+    """
+
+    def decorate(main: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(main)
+        def guarded(arguments: Sequence[str] | None = None) -> int:
+            try:
+                return main(arguments)
+            except KeyboardInterrupt:
+                print(f"stopped; {stopped}", file=sys.stderr)
+                return 1
+            except errors as error:
+                print(f"error: {error}", file=sys.stderr)
+                return 2
+
+        return guarded
+
+    return decorate
 
 
 def run(main: Callable[[], int]) -> int:

@@ -7,7 +7,6 @@ continues as far as possible without a simulation: next move, end of the game, n
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,7 +27,7 @@ from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.records import DRAW, End, Flag, GameBuilder, SelfPlayRecord
 from training.play.endings import played_on
-from training.play.gumbel import GumbelRoot, RootChoice
+from training.play.gumbel import GumbelRoot, RootChoice, proven_target
 from training.play.regret import Mistakes
 from training.settings.play import PlayConfig
 
@@ -38,12 +37,6 @@ _FREE_STONES = 3  # of an opening, drawn without the net (not tuned)
 _FREE_REACH = 3  # cells from the centre at most, for these (not tuned)
 _OPENING_TEMPERATURE = 1.2  # of the policy that the other stones are drawn from (not tuned)
 _MOST_LOPSIDED = 0.35  # |win - loss| of an opening for the side to move; a larger one is rejected (not tuned)
-
-_PROOF = {
-    PROVEN_WIN: (Flag.PROVEN_WIN, (1.0, 0.0, 0.0)),
-    PROVEN_LOSS: (Flag.PROVEN_LOSS, (0.0, 0.0, 1.0)),
-    PROVEN_DRAW: (Flag.PROVEN_DRAW, (0.0, 1.0, 0.0)),
-}
 
 
 @dataclass(slots=True)
@@ -281,24 +274,12 @@ class SelfPlayGame:
         if self._builder is None:
             self._reject()
             return
-        flag, wdl = _PROOF[proven]
         mover = self.board.to_move
-        if proven == PROVEN_WIN and self.tree.proof_move() >= 0:
-            point = self.tree.proof_move()
-            self._builder.add(flag | Flag.FULL, wdl, [point], [1.0], self._surprise_of(point))
-        else:
-            self._builder.add(flag, wdl)
+        self._builder.add(*proven_target(self.tree, proven))
         self._counters.moves += 1
         self._counters.full += proven == PROVEN_WIN
         winner = {PROVEN_WIN: mover, PROVEN_LOSS: 1 - mover, PROVEN_DRAW: DRAW}[proven]
         self._finish(winner, End.PROVEN)
-
-    def _surprise_of(self, point: int) -> float:
-        """Return -log of a move's prior, 0 where the root has none."""
-        if not self.tree.has_root:
-            return 0.0
-        priors = self.tree.priors()[self.tree.moves() == point]
-        return -math.log(max(float(priors[0]), 1e-6)) if len(priors) else 0.0
 
     def _finish(self, winner: int, end: End) -> None:
         assert self._builder

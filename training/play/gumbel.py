@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.search._tree import PROVEN_LOSS, Tree
+from engine.search._tree import PROVEN_DRAW, PROVEN_LOSS, PROVEN_WIN, Tree
+from training.data.records import Flag
 from training.settings.play import GumbelParams
 
 Floats = npt.NDArray[np.float64]
@@ -108,6 +109,34 @@ class RootChoice:
     target: Floats
     surprise: float
     wdl: tuple[float, float, float]
+
+
+_PROOF = {
+    PROVEN_WIN: (Flag.PROVEN_WIN, (1.0, 0.0, 0.0)),
+    PROVEN_LOSS: (Flag.PROVEN_LOSS, (0.0, 0.0, 1.0)),
+    PROVEN_DRAW: (Flag.PROVEN_DRAW, (0.0, 1.0, 0.0)),
+}
+
+
+def proven_target(
+    tree: Tree, proven: int
+) -> tuple[Flag, tuple[float, float, float], Sequence[int], Sequence[float], float]:
+    """Return what a record keeps of a proven root: the exact result, and the winning move if it is known.
+
+    Args:
+        tree: of the search; it may have no root yet.
+        proven: `PROVEN_WIN`, `PROVEN_LOSS` or `PROVEN_DRAW`.
+
+    Returns:
+        Flags, WDL, points and weights of the target, and -log of the prior of its move, 0 without one.
+    """
+    flag, wdl = _PROOF[proven]
+    point = tree.proof_move() if proven == PROVEN_WIN else -1
+    if point < 0:
+        return flag, wdl, (), (), 0.0
+    priors = tree.priors()[tree.moves() == point] if tree.has_root else np.zeros(0, np.float32)
+    surprise = -math.log(max(float(priors[0]), 1e-6)) if len(priors) else 0.0
+    return flag | Flag.FULL, wdl, [point], [1.0], surprise
 
 
 class GumbelRoot:

@@ -6,7 +6,6 @@ played, policy and value come from a new search by a stronger net or with more s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,12 +14,12 @@ import numpy.typing as npt
 
 from engine.evaluator.base import Evaluator
 from engine.rules._board import Board
-from engine.search._tree import NOTHING_LEFT, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Tree
+from engine.search._tree import NOTHING_LEFT, PROVEN_NONE, PROVEN_WIN, Tree
 from engine.search.params import SearchParams
 from engine.threats._solver import Solver
 from engine.threats.solution import Verdict
 from training.data.records import Flag, GameBuilder, SelfPlayRecord
-from training.play.gumbel import GumbelRoot
+from training.play.gumbel import GumbelRoot, proven_target
 from training.play.regret import regrets
 from training.settings.play import GumbelParams
 
@@ -31,12 +30,6 @@ searches grow (derived: weighs values as 0.12 does with 64 simulations)."""
 _TREE_BYTES = 16 << 20  # derived: 2,000 simulations take less than 1 MiB
 _SOLVER_TABLE_LOG2 = 16
 _LEAST_WEIGHT = 0.1  # of a position that its search and the game's course agree on (not tuned)
-
-_PROOF = {
-    PROVEN_WIN: (Flag.PROVEN_WIN, (1.0, 0.0, 0.0)),
-    PROVEN_LOSS: (Flag.PROVEN_LOSS, (0.0, 0.0, 1.0)),
-    PROVEN_DRAW: (Flag.PROVEN_DRAW, (0.0, 1.0, 0.0)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +116,11 @@ class Reanalyser:
                     root.drop(move)
         visited = tuple((edge[0], edge[1], edge[2]) for edge in tree.visited_edges() if edge[1])
         if tree.proven != PROVEN_NONE or root is None:
-            flag, wdl = _PROOF[tree.proven]
-            point = tree.proof_move() if tree.proven == PROVEN_WIN else -1
-            if point < 0:
-                return Found(int(flag), wdl, (), (), 0.0, visited, tree.raw_wdl)
-            return Found(
-                int(flag | Flag.FULL), wdl, [point], [1.0], self._surprise(point), visited, tree.raw_wdl
-            )
+            return Found(*proven_target(tree, tree.proven), visited, tree.raw_wdl)
         choice = root.choice()
         return Found(
             int(Flag.FULL), choice.wdl, choice.points, choice.target, choice.surprise, visited, tree.raw_wdl
         )
-
-    def _surprise(self, point: int) -> float:
-        priors = self._tree.priors()[self._tree.moves() == point]
-        return -math.log(max(float(priors[0]), 1e-6)) if len(priors) else 0.0
 
 
 def choose(
