@@ -82,7 +82,8 @@ class ProcessTransport:
 
     def receive(self, workers: Sequence[Worker], timeout_s: float) -> Iterator[tuple[Worker, Message]]:
         """See `Transport`."""
-        spoken = wait([worker.link.pipe for worker in workers], timeout_s)
+        # Without a pipe to wait for, Windows calls it an error.
+        spoken = wait([worker.link.pipe for worker in workers], timeout_s) if workers else []
         for worker in list(workers):
             if worker.link.pipe in spoken:
                 yield from self._hear(worker)
