@@ -1,16 +1,21 @@
 # cython: language_level=3
 """Which moves a node stores, and their priors: first the best, later all, or only those that may hold."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from engine.search.kernel.backup cimport retract_move
 from engine.search.kernel.graph cimport Graph, allocate
-from engine.search.kernel.maths cimport exp_negative, kth_largest
 from engine.search.kernel.node cimport (
     PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, Path, edges_of, exact_q, moves_of, moves_units, node_at,
     priors_of,
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref, block_at, free_block
+
+cdef extern from "search/kernel/priors.h" nogil:
+    bint tengen_softmax(
+        const float* logits, const uint16_t* points, int n, double inverse_temperature, float* priors
+    )
+    double tengen_choose(const float* priors, int n, int stored, uint16_t* kept)
 
 cdef struct MoveList:       # legal moves of a position, ascending
     int n
@@ -28,49 +33,16 @@ cdef inline bint softmax(
     const float* logits, const MoveList* moves, double inverse_temperature, float* priors
 ) noexcept nogil:
     """Compute the priors of the moves, in their order, from logits by point; False if a logit is not finite."""
-    cdef double weights[484]
-    cdef double total = 0, inverse, top, logit
-    cdef int n = moves.n, i
-    cdef bint wrong = False
-    top = logits[moves.points[0]]
-    for i in range(n):
-        logit = logits[moves.points[i]]
-        weights[i] = logit
-        top = logit if logit > top else top
-    for i in range(n):
-        weights[i] = (weights[i] - top) * inverse_temperature
-        wrong |= not weights[i] <= 0    # not a number
-    if wrong:
-        return False
-    exp_negative(weights, n)
-    for i in range(n):
-        total += weights[i]
-    inverse = 1.0 / total
-    for i in range(n):
-        priors[i] = <float>(weights[i] * inverse)
-    return True
-
-
-cdef inline uint64_t rank_of(uint32_t bits, uint16_t point) noexcept nogil:
-    """Return the rank of a move: by the bits of its prior, which order like the prior, then by the lower point."""
-    return (<uint64_t>bits << 16) | <uint64_t>(0xFFFF - point)
+    return tengen_softmax(logits, moves.points, moves.n, inverse_temperature, priors)
 
 
 cdef inline void choose_moves(
     const MoveList* legal, const float* new_priors, int cap, MoveChoice* chosen
 ) noexcept nogil:
     """Choose the moves that a node stores, the best `cap` by prior."""
-    cdef int n = legal.n, i, k = 0, first = 0
-    cdef bint stays
-    cdef uint32_t top = 0, bucket
-    cdef uint64_t cutoff
-    cdef double tail = 0
-    cdef uint32_t bits[484]
-    cdef uint64_t ranks[484]
-    cdef uint8_t buckets[484]
-    cdef uint16_t counts[4][64]     # four in turn: consecutive additions to one counter wait for each other
+    cdef int n = legal.n, k
+    cdef int stored = n if n <= cap else cap
     cdef uint16_t kept[484]
-    cdef int stored = n if n <= cap else cap, wanted = stored
     chosen.n = stored
     chosen.n_legal = n
     chosen.tail_prior = 0
@@ -78,36 +50,10 @@ cdef inline void choose_moves(
         memcpy(chosen.priors, new_priors, n * sizeof(float))
         memcpy(chosen.points, legal.points, n * sizeof(uint16_t))
     else:
-        # Positive floats order like their bits. Buckets of a quarter octave locate the cut; the rank decides within
-        # its bucket.
-        memcpy(bits, new_priors, n * sizeof(float))
-        memset(counts, 0, sizeof(counts))
-        for i in range(n):
-            top = bits[i] if bits[i] > top else top
-        for i in range(n):
-            bucket = (top - bits[i]) >> 21
-            buckets[i] = <uint8_t>(bucket if bucket < 63 else 63)
-        for i in range(n):
-            counts[i & 3][buckets[i]] += 1
-        for i in range(64):
-            counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i]
-        while counts[0][first] < wanted:
-            wanted -= counts[0][first]
-            first += 1
-        for i in range(n):
-            ranks[k] = rank_of(bits[i], legal.points[i])
-            k += buckets[i] == first
-        cutoff = kth_largest(ranks, k, wanted)
-        k = 0
-        for i in range(n):
-            kept[k] = <uint16_t>i
-            stays = rank_of(bits[i], legal.points[i]) >= cutoff
-            k += stays
-            tail += 0.0 if stays else new_priors[i]
+        chosen.tail_prior = <float>(tengen_choose(new_priors, n, stored, kept) / (n - stored))
         for k in range(stored):
             chosen.priors[k] = new_priors[kept[k]]
             chosen.points[k] = legal.points[kept[k]]
-        chosen.tail_prior = <float>(tail / (n - stored))
 
 
 cdef inline bint store_moves(Graph* graph, Node* node, const MoveChoice* chosen) noexcept nogil:
