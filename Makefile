@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# pip compiles every module that it installs, on one core; of what training and tests need, most is never imported.
+PIP_LARGE = $(PIP) --no-compile
 # What an extra of pyproject.toml needs, without the package itself, which would compile the kernel once more.
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 # Neighbours share fixtures, as a browser or a run of training: each of the two takes a half, and helps in the end.
@@ -121,12 +123,12 @@ $(VENV)/torch$(TORCH).stamp: $(VENV)/brain.stamp setup_torch.py
 
 $(VENV)/train.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
 	@echo "installing what training needs" >&2
-	@$(PIP) $(call NEEDS,training) </dev/null >&2
+	@$(PIP_LARGE) $(call NEEDS,training) </dev/null >&2
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/brain.stamp $(VENV)/torch$(TORCH).stamp
 	@echo "installing what training and the tests need" >&2
-	@$(PIP) $(call NEEDS,training dev) </dev/null >&2
+	@$(PIP_LARGE) $(call NEEDS,training dev) </dev/null >&2
 	@touch $(VENV)/train.stamp $@
 
 $(VENV)/ray.stamp: $(VENV)/train.stamp

@@ -10,6 +10,7 @@ Environment:
 """
 
 import glob
+import multiprocessing
 import os
 import runpy
 import sys
@@ -84,7 +85,7 @@ setup(
     options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         extensions,
-        nthreads=0,
+        nthreads=os.cpu_count() if multiprocessing.get_start_method() == "fork" else 0,
         compiler_directives={
             "language_level": 3,
             "boundscheck": debug,

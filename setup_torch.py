@@ -33,7 +33,7 @@ PAGE = "https://pytorch.org/get-started/locally/"
 LARGE = "2.7 GB to download and 4.8 GB on disk"
 """Measured 2026-11-22: torch 2.13.0 for Linux on x86-64 with what it requires; for processors 0.2, 0.7 GB."""
 
-_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
 _UV = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable)
 
 

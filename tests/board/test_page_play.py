@@ -236,12 +236,12 @@ def test_after_a_new_game_keys_belong_to_the_board(page: Page) -> None:
     assert page.get("tengen.table.paused && !document.querySelector('dialog[open]')")
 
 
-@pytest.mark.parametrize("control", ["do-hint", "do-undo", "numbers", "do-theme"])
-def test_a_clicked_control_gives_the_keys_back_to_the_board(page: Page, control: str) -> None:
+def test_a_clicked_control_gives_the_keys_back_to_the_board(page: Page) -> None:
     page.new()
     page.place("h8")
-    page.click(control)
-    assert page.get("document.activeElement.id") == "board"
+    for control in ("numbers", "do-theme", "do-hint", "do-undo"):
+        page.click(control)
+        assert page.get("document.activeElement.id") == "board", control
 
 
 def test_escape_closes_messages(page: Page) -> None:

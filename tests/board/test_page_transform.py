@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.rules.geometry import parse_move
 from tests.board.running import Page
 
@@ -31,29 +29,25 @@ def press(page: Page, selector: str) -> None:
     page.wait("tengen.game.current.facts")
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "moves"),
-    [
-        ("mirrorColumns", (9, 7), ["h2", "g4", "f3"]), ("mirrorRows", (9, 7), ["b6", "c4", "d5"]),
-        ("turnRight", (7, 9), ["f2", "d3", "e4"]), ("turnLeft", (7, 9), ["b8", "d7", "c6"]),
-    ],
-)  # fmt: skip
-def test_a_game_is_turned_with_its_variations(
-    page: Page, name: str, size: tuple[int, int], moves: list[str]
-) -> None:
+def test_a_game_is_turned_with_its_variations(page: Page) -> None:
     play(page)
     page.js(
         "tengen.game.current.judged = {before: .5, after: .4, fall: .1, mark: '?', best: arguments[0]}", 0
     )
-    press(page, f"data-turn={name}")
-    assert page.get("[tengen.game.width, tengen.game.height]") == list(size)
-    assert page.stones == points(moves, *size)
-    assert page.get("tengen.game.root.children[0].children[0].children.length") == 2
-    corner = {"mirrorColumns": 8, "mirrorRows": 54, "turnRight": 6, "turnLeft": 56}[name]
-    assert page.get("tengen.game.current.judged.best") == corner
-    back = {"turnRight": "turnLeft", "turnLeft": "turnRight"}.get(name, name)
-    press(page, f"data-turn={back}")
-    assert page.stones == points(MOVES)
+    for name, back, size, moves, corner in (
+        ("mirrorColumns", "mirrorColumns", (9, 7), ["h2", "g4", "f3"], 8),
+        ("mirrorRows", "mirrorRows", (9, 7), ["b6", "c4", "d5"], 54),
+        ("turnRight", "turnLeft", (7, 9), ["f2", "d3", "e4"], 6),
+        ("turnLeft", "turnRight", (7, 9), ["b8", "d7", "c6"], 56),
+    ):
+        press(page, f"data-turn={name}")
+        assert page.get("[tengen.game.width, tengen.game.height]") == list(size), name
+        assert page.stones == points(moves, *size), name
+        assert page.get("tengen.game.root.children[0].children[0].children.length") == 2, name
+        assert page.get("tengen.game.current.judged.best") == corner, name
+        press(page, f"data-turn={back}")
+        assert page.stones == points(MOVES), name
+        assert page.get("tengen.game.current.judged.best") == 0, name
 
 
 def test_a_shift_stops_where_a_stone_would_leave_the_board(page: Page) -> None:
