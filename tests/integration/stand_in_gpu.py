@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import training.loop
 import training.net.network
 from training import selfplay
+from training.play.evaluators import TorchEvaluator
 
 
 class StandIn(str):
@@ -36,11 +37,19 @@ class StandIn(str):
         return StandIn, ()
 
 
+_PADDED = 4
+"""Positions that batches are padded to a multiple of: a processor takes its time over bfloat16."""
+
+
 def pretend(setter: Callable[[object, str, object], None] = setattr) -> None:
-    """Replace what chooses the device, by `setter`."""
+    """Replace what chooses the device and how much is padded, by `setter`."""
+    setter(TorchEvaluator, "_STEP", _PADDED)
     for module in (training.loop, training.net.network):
         setter(module, "choose_device", lambda name: SimpleNamespace(type=StandIn()))
 
+
+if __name__ == "__mp_main__":  # a worker
+    TorchEvaluator._STEP = _PADDED
 
 if __name__ == "__main__":
     pretend()
