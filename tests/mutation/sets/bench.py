@@ -85,8 +85,8 @@ MUTATIONS = (
     ),
     _fault(
         "priors: the temperature is not used",
-        "weights[i] = (weights[i] - top) * inverse_temperature",
-        "weights[i] = weights[i] - top",
+        "moves.n, inverse_temperature, priors)",
+        "moves.n, 1.0, priors)",
     ),
     _fault(
         "PUCT: exploration does not grow with visits",
