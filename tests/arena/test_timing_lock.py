@@ -125,15 +125,17 @@ def test_self_play_waits_and_says_that_it_is_alive(other: subprocess.Popen[str],
         "device": "cpu", "index": 0, "life": 0,
     }  # fmt: skip
     from training.workers import process
+    from training.workers.interface import CycleOrder
 
     thread = threading.Thread(target=process.work, args=(there, tmp_path, options), daemon=True)
     thread.start()
-    here.send(("play", 0, "uniform", Mix(((7, 7, 1.0),), ((0, 1.0),)), 60))
+    order = CycleOrder(0, "uniform", Mix(((7, 7, 1.0),), ((0, 1.0),)), 60)
+    here.send((7, "play", (order,)))
     said = [here.recv() for _ in range(4)]
-    assert {message[0] for message in said} == {"progress"} and len({message[2] for message in said}) == 1
+    assert {message[:2] for message in said} == {("alive", 7)} and len({message[2] for message in said}) == 1
     other.kill()
-    while said[-1][0] == "progress":
+    while said[-1][0] == "alive":
         said.append(here.recv())
-    assert said[-1][0] == "done"
-    here.send(("stop",))
+    assert said[-1][0] == "answer"
+    here.send((8, "stop", ()))
     thread.join(30)

@@ -150,6 +150,10 @@ def test_a_file_that_a_worker_cannot_write_is_named(tmp_path: Path) -> None:
 
 
 def test_what_kills_a_worker_every_time_ends_the_run(pool: LocalPool, said: list[str]) -> None:
+    def watch(games: int, positions: int) -> None:
+        if "self-play worker 0" in {worker.place.name for worker in pool.supervisor.workers}:
+            kill(pool, 0)
+
     with pytest.raises(WorkerError, match=r"worker 0 was lost 3 times in a row \(exit code -9\)"):
-        pool.play(CycleOrder(1, "tactical", MIX, 10**9), lambda *_: kill(pool, 0), lambda: False)
+        pool.play(CycleOrder(1, "tactical", MIX, 10**9), watch, lambda: False)
     assert len(said) == 2
