@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,25 +10,28 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.board.running import Page, Server, browser, why_no_browser
+from tests.helpers.processor_time import counted_for
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(pytestconfig: pytest.Config) -> Iterator[Server]:
     """A board whose engines have no net, so that they are there at once."""
     running = Server("--net", "uniform")
     yield running
-    running.close()
+    with counted_for(pytestconfig, "tests/board"):
+        running.close()
 
 
 @pytest.fixture(scope="session")
-def thinking_server() -> Iterator[Server]:
+def thinking_server(pytestconfig: pytest.Config) -> Iterator[Server]:
     """A board with the net that ships."""
     running = Server()
     yield running
-    running.close()
+    with counted_for(pytestconfig, "tests/board"):
+        running.close()
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +41,16 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def driver(downloads: Path) -> Iterator[WebDriver]:
+def driver(downloads: Path, pytestconfig: pytest.Config) -> Iterator[WebDriver]:
     """A browser; the tests that need one are skipped where there is none."""
     reason = why_no_browser()
     if reason is not None:
         pytest.skip(reason)
-    with browser(downloads=downloads) as found:
+    with contextlib.ExitStack() as stack:
+        found = stack.enter_context(browser(downloads=downloads))
         yield found
+        with counted_for(pytestconfig, "tests/board"):
+            stack.close()
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 """Processor time of tests, their child processes included, against the budgets in tests/README.md.
 
-A child counts in the test that waits for its end: a server of a whole run in the last test that needs it.
+A child counts in the test that waits for its end. What a whole run shares counts for its own part, not in the
+test that happens to be the last one of a process (`counted_for`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -20,6 +22,7 @@ README = ROOT / "tests" / "README.md"
 ROW = re.compile(r"^\| `(tests/[\w/.]+)`[^|]*\| *(\d+) *\|", re.MULTILINE)
 
 KEY = pytest.StashKey[dict[str, float]]()
+SHARED = pytest.StashKey[float]()
 BEGIN = "start, imports, collection"
 
 
@@ -46,15 +49,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[KEY] = {}
+    config.stash[SHARED] = 0.0
+
+
+@contextlib.contextmanager
+def counted_for(config: pytest.Config, part: str) -> Iterator[None]:
+    """Count the processor time of a block for a part of the tests, not in the test that runs."""
+    before = spent()
+    try:
+        yield
+    finally:
+        seconds = spent() - before
+        config.stash[SHARED] += seconds
+        _add(config.stash[KEY], {f"{part}::shared": seconds})
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    before = spent()
+    stash = item.config.stash
+    before, shared = spent(), stash[SHARED]
     try:
         return (yield)
     finally:
-        item.config.stash[KEY][item.nodeid] = spent() - before
+        stash[KEY][item.nodeid] = spent() - before - (stash[SHARED] - shared)
 
 
 def _add(times: dict[str, float], more: dict[str, float]) -> None:
