@@ -93,6 +93,7 @@ class BrainProcess:
         self.chunks: list[tuple[float, bytes]] = []
         self.conversation: list[tuple[float, str, bytes]] = []
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill()
+        self._errors_lock = threading.Lock()  # another thread may kill the process
         self._log: IO[bytes] | None = open(log_path, "ab") if log_path else None  # noqa: SIM115 - likewise
         self.started_s = time.monotonic()
         try:
@@ -307,14 +308,15 @@ class BrainProcess:
 
     def stderr_tail(self, most: int = 2000) -> str:
         """Return the last characters that the brain wrote to stderr, where that is not merged into stdout."""
-        if self._errors.closed:
-            return ""
-        size = os.fstat(self._errors.fileno()).st_size
-        if sys.platform == "win32":
-            self._errors.seek(max(0, size - 4 * most))
-            data = self._errors.read()
-        else:  # not through the position in the file, which the child shares
-            data = os.pread(self._errors.fileno(), 4 * most, max(0, size - 4 * most))
+        with self._errors_lock:
+            if self._errors.closed:
+                return ""
+            size = os.fstat(self._errors.fileno()).st_size
+            if sys.platform == "win32":
+                self._errors.seek(max(0, size - 4 * most))
+                data = self._errors.read()
+            else:  # not through the position in the file, which the child shares
+                data = os.pread(self._errors.fileno(), 4 * most, max(0, size - 4 * most))
         return data.decode("utf-8", "replace")[-most:]
 
     def family(self) -> list[psutil.Process]:
@@ -386,4 +388,5 @@ class BrainProcess:
                     self._log.write(b"stderr    " + line.encode() + b"\n")
                 self._log.close()
                 self._log = None
+        with self._errors_lock:
             self._errors.close()

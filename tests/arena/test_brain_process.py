@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -96,6 +97,24 @@ def test_killing_reaches_children_and_whoever_waits() -> None:
     while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline_s
     assert not os.path.exists(f"/proc/{brain.process.pid}")
+
+
+def test_what_a_brain_wrote_is_read_while_another_thread_kills_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys; print('why', file=sys.stderr, flush=True); print('OK', flush=True); input()"
+    with BrainProcess([*PYTHON, code]) as brain:
+        assert brain.read_line(PATIENCE_S) is not None
+        killer, fstat, errors = threading.Thread(target=brain.kill), os.fstat, brain._errors.fileno()
+
+        def late(descriptor: int) -> os.stat_result:
+            if descriptor == errors and not killer.ident:
+                killer.start()
+                killer.join(0.3)
+            return fstat(descriptor)
+
+        monkeypatch.setattr(os, "fstat", late)
+        assert brain.stderr_tail() == "why\n"
+        killer.join(PATIENCE_S)
+        assert brain.stderr_tail() == ""
 
 
 def test_the_log_holds_both_sides_and_stderr(tmp_path: Path) -> None:
