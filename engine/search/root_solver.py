@@ -74,7 +74,7 @@ class RootSolver:
             return bool(self._tree.proven != _tree.PROVEN_NONE)
 
     def _is_due(self, simulations: int) -> bool:
-        if self._tree.proven != _tree.PROVEN_NONE or self._tree.open_moves() < 2:
+        if self._is_proven() or self._tree.open_moves() < 2:
             return False
         if self._first_round > 0 and self._queries:
             return True

@@ -96,37 +96,15 @@ cdef inline double edge_value(const Edge* edge, const SearchSettings* s) noexcep
 
 cdef inline int best_visited(
     const NodeMemory* memory, const Node* node, const SearchSettings* s, double scale, double* best_score,
-    double* explored,
+    double* explored, bint apart, const uint16_t* others, int n_others, int virtual_visits, bint at_root, double remain,
 ) noexcept nogil:
     """Return the visited edge with the highest PUCT score, -1 without one; set its score.
 
     Args:
         scale: factor of the exploration term.
         explored: out, prior of the visited edges that are not proven.
-    """
-    cdef const Edge* edges = edges_of(memory, node)
-    cdef double score, best_so_far = -1e30, prior = 0
-    cdef int i, best = -1
-    for i in range(node.n_visited):
-        if edges[i].proven != PROVEN_NONE:
-            continue
-        prior += edges[i].prior
-        score = edge_value(&edges[i], s) + scale * edges[i].prior / (1.0 + edges[i].visits)
-        if score > best_so_far:
-            best_so_far = score
-            best = i
-    best_score[0] = best_so_far
-    explored[0] = prior
-    return best
-
-
-cdef inline int best_visited_apart(
-    const NodeMemory* memory, const Node* node, const SearchSettings* s, double scale, double* best_score,
-    double* explored, const uint16_t* others, int n_others, int virtual_visits, bint at_root, double remain,
-) noexcept nogil:
-    """Do as `best_visited` with other threads. A loop of its own: the other is the hottest of one thread.
-
-    Args:
+        apart: whether there are other threads; the other arguments matter only then. A constant where it is called, so
+            that the compiler makes a loop for one thread, the hottest of the tree, without any of this.
         others: the `n_others` edges that simulations in flight take.
         virtual_visits: what each of them counts as.
         at_root: whether the node is the root.
@@ -140,13 +118,14 @@ cdef inline int best_visited_apart(
             continue
         prior += edges[i].prior
         visits = edges[i].visits
-        if visits > 0:
-            score = edge_value(&edges[i], s)
-        else:       # its first simulation is in flight, or was cancelled
+        if apart and visits == 0:       # its first simulation is in flight, or was cancelled
             score = first_play_urgency(node, s, at_root, prior, remain)
-        for k in range(n_others):
-            if others[k] == i:
-                visits += virtual_visits
+        else:
+            score = edge_value(&edges[i], s)
+        if apart:
+            for k in range(n_others):
+                if others[k] == i:
+                    visits += virtual_visits
         score += scale * edges[i].prior / (1.0 + visits)
         if score > best_so_far:
             best_so_far = score
@@ -181,11 +160,11 @@ cdef inline int select_edge(
         remain = MIN_REMAIN
     scale = (s.c_puct + s.c_puct_log * log_positive(1.0 + n / s.c_puct_base)) * sqrt(n) / remain
     if flights.n == 0:
-        best = best_visited(memory, node, s, scale, &best_score, &explored)
+        best = best_visited(memory, node, s, scale, &best_score, &explored, False, NULL, 0, 0, False, 0)
     else:
-        best = best_visited_apart(
-            memory, node, s, scale, &best_score, &explored, others, n_others, virtual_visits, ref == graph.root,
-            remain,
+        best = best_visited(
+            memory, node, s, scale, &best_score, &explored, True, others, n_others, virtual_visits,
+            ref == graph.root, remain,
         )
     if node.n_visited < node.n_moves:
         if not node.head_sorted:
