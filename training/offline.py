@@ -1,23 +1,30 @@
-"""Train on recorded games for a given time, without self-play; minutes on a GPU.
+"""Train on recorded games for a given time or number of positions, without self-play; minutes on a GPU.
 
     python -m training.offline encode --records runs/mine/records --positions runs/set
     python -m training.offline learn --positions runs/set --run-dir runs/teacher --preset gpu --minutes 5
     python -m training.offline label --positions runs/set --teacher runs/teacher
     python -m training.offline learn --positions runs/set --run-dir runs/student --minutes 5 \\
         --set learner.net.kind=lines --set learner.teacher_share=0.75
+    python -m training.offline encode --records runs/deep --positions runs/deep-set --hold-out runs/held
+    python -m training.offline learn --positions runs/deep-set --run-dir runs/tuned --preset tune \\
+        --passes 4 --weights training/checkpoints/r23-4x64.zip
 
 `encode` makes arrays of all positions, `label` writes next to them what a net says of each. `learn` takes as
 many batches as the minutes allow, the learning rate falls to its end with the clock, and the net is exported
 at the end. Where positions are labelled, `learner.teacher_share` of all targets is what the teacher said.
 Stopped by Ctrl-C, the same command continues (`label` behind the last size of board that was done; `encode`
-begins again). A self-play run begins with such a net by `--weights runs/student`.
+begins again). A self-play run begins with such a net by `--weights runs/student`. With `--passes` in place of
+`--minutes` one process learns the same from the same positions each time, so that two sets of targets can be
+compared; `training.holdout judge --records` judges nets on what `--hold-out` kept back.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -75,15 +82,28 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "--net", default="default", metavar="NAME", help="that searches for them (the one that ships)"
     )
     encode.add_argument("--processes", type=int, default=0, help="side by side; 0: one a core (0)")
+    encode.add_argument(
+        "--hold-out", type=Path, metavar="FOLDER",
+        help="keep some shards back and copy them there; of folders with the same names, the same ones",
+    )  # fmt: skip
+    encode.add_argument(
+        "--hold-out-share", type=float, default=0.1, metavar="SHARE", help="of all positions (0.1)"
+    )
     learn = command("learn", "learn from encoded positions by the clock", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
     learn.add_argument("--preset", choices=preset_names(), default="laptop", help="settings (laptop)")
-    learn.add_argument(
-        "--minutes", type=float, required=True, help="of learning, resumed parts together; 0: only export"
+    length = learn.add_mutually_exclusive_group(required=True)
+    length.add_argument("--minutes", type=float, help="of learning, resumed parts together; 0: only export")
+    length.add_argument(
+        "--passes",
+        type=float,
+        metavar="N",
+        help="samples to take for each position, whatever the time; rounded up to whole rounds of 32 batches",
     )
     learn.add_argument(
         "--weights", metavar="RUN[=SHARE]", action="append", default=[],
-        help="begin with the weights of another run; repeatable: the mean of runs that began with the same",
+        help="begin with the weights of a run or of its bundle; repeatable: the mean of runs that began with "
+        "the same",
     )  # fmt: skip
     learn.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as of training.selfplay"
@@ -118,7 +138,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _encode(args: argparse.Namespace) -> None:
     from engine.evaluator.make import net_path
-    from training.data.encoded import encode
+    from training.data.encoded import encode, hold_out
     from training.play.leaves import Leaves
     from training.workers.cores import cpu_count
 
@@ -130,8 +150,11 @@ def _encode(args: argparse.Namespace) -> None:
         raise ConfigError(f"--beside is 0 to {_MOST_BESIDE}, not {args.beside}")
     if not 0 <= args.leaves <= _MOST_LEAVES:
         raise ConfigError(f"--leaves is 0 to {_MOST_LEAVES}, not {args.leaves}")
+    if not 0 < args.hold_out_share < 1:
+        raise ConfigError(f"--hold-out-share is above 0 and below 1, not {args.hold_out_share}")
     more = Leaves(args.leaves, str(net_path(args.net))) if args.leaves else None
-    count = encode(args.records, args.positions, processes, _say, args.beside, more)
+    held = hold_out(args.records, args.hold_out_share, args.hold_out) if args.hold_out else ()
+    count = encode(args.records, args.positions, processes, _say, args.beside, more, held)
     _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
 
 
@@ -183,14 +206,12 @@ def _learn(args: argparse.Namespace) -> None:
     from training.learn.data_parallel import Group, start_workers
     from training.learn.encoded_dataset import EncodedDataset
     from training.learn.learner import Learner
-    from training.learn.teacher import find_teacher
     from training.net.network import choose_device
     from training.run.log import RunLog
     from training.run.stopping import stop_wish
 
-    if not 0 <= args.minutes < float("inf"):
-        raise ConfigError(f"--minutes is at least 0, not {args.minutes}")
-    config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes}"], _say)
+    learns = _is_to_learn(args)
+    config = make_config(preset(args.preset).settings, [*args.set, f"minutes={args.minutes or 0}"], _say)
     stored = args.run_dir / "config.json"
     if (before := read_stored(stored)) and before[0] != args.preset:
         raise ConfigError(f"{args.run_dir} was started with {before[0]}, not {args.preset}")
@@ -202,25 +223,25 @@ def _learn(args: argparse.Namespace) -> None:
     if there := learner.load():
         _say(f"continuing at batch {learner.batches}")
     elif args.weights:
-        runs = weighted_runs(args.weights)
-        learner.adopt({find_teacher(run, _say): share for run, share in runs.items()})
-    elif not args.minutes:
+        _adopt(learner, args.weights)
+    elif not learns:
         raise ConfigError("--minutes 0 learns nothing, and --weights names no net to export")
-    if args.minutes or not there:
+    if learns or not there:
         store_config(stored, args.preset, config)
-    if not args.minutes and not there:
+    if not learns and not there:
         learner.save()
     log = RunLog(args.run_dir)
     with stop_wish() as stopped, contextlib.ExitStack() as stack:
         group = None
-        if args.minutes and (processes := _processes(args.processes, learner)) > 1:
+        if learns and (processes := _processes(args.processes, learner)) > 1:
             if not learner.batches:
                 learner.save()  # what the others begin with
             group = Group(processes, learner.model)
             learner.join(group)
             stack.enter_context(start_workers(group, learner.config, args.run_dir, args.positions, _CHUNK))
-        if args.minutes:
-            _by_the_clock(learner, 60 * args.minutes, log, stopped, group)
+        if learns:
+            way = _count(learner, args.passes) if args.passes else _clock(learner, 60 * args.minutes)
+            _by_progress(learner, way, log, stopped, group)
         stack.close()
         log.close()
         if stopped():
@@ -231,6 +252,15 @@ def _learn(args: argparse.Namespace) -> None:
         exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))
         _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.dataset)} positions")
     del lock
+
+
+def _is_to_learn(args: argparse.Namespace) -> bool:
+    """Return whether anything is to be learned; False: only exported."""
+    if args.passes is not None and not 0 < args.passes < float("inf"):
+        raise ConfigError(f"--passes is above 0, not {args.passes}")
+    if args.minutes is not None and not 0 <= args.minutes < float("inf"):
+        raise ConfigError(f"--minutes is at least 0, not {args.minutes}")
+    return bool(args.minutes != 0)
 
 
 def _origin(learner: Learner, name: str) -> Origin:
@@ -260,21 +290,53 @@ def _processes(asked: int, learner: Learner) -> int:
     return next(n for n in range(wanted, 0, -1) if learner.config.batch % n == 0)
 
 
-def _by_the_clock(
-    learner: Learner, seconds: float, log: RunLog, stopped: Callable[[], bool], group: Group | None
+def _adopt(learner: Learner, texts: list[str]) -> None:
+    """Give a learner the weights of runs, or of their bundles, each with its share."""
+    from training.learn.teacher import find_teacher
+    from training.run.bundle import unpack
+
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[Path, float] = {}
+        for number, (run, share) in enumerate(weighted_runs(texts).items()):
+            place = run
+            if run.suffix == ".zip" and run.is_file():
+                place = Path(folder) / str(number)
+                unpack(run, place)
+            found[find_teacher(place, _say)] = share
+        learner.adopt(found)
+
+
+Done = Callable[[float], float]
+"""Returns the share of the way that is done, 0 to 1, from the seconds of pauses so far."""
+
+
+def _clock(learner: Learner, seconds: float) -> Done:
+    """Return how far a learner is by the clock, that of earlier parts counted."""
+    started_s = time.monotonic() - seconds * (learner.progress or 0.0)
+    return lambda paused_s: min(1.0, (time.monotonic() - started_s - paused_s) / seconds)
+
+
+def _count(learner: Learner, passes: float) -> Done:
+    """Return how far a learner is by its batches, so that each time it takes the same ones."""
+    rounds = math.ceil(passes * len(learner.dataset) / learner.config.batch / _CHUNK)
+    return lambda _: min(1.0, learner.batches / (rounds * _CHUNK))
+
+
+def _by_progress(
+    learner: Learner, done: Done, log: RunLog, stopped: Callable[[], bool], group: Group | None
 ) -> None:
-    """Learn until the time is over, that of earlier parts counted, or `stopped`; then save."""
+    """Learn until all is done or `stopped`; then save."""
     learner.progress = learner.progress or 0.0
-    started_s = time.monotonic() - seconds * learner.progress
+    paused_s = 0.0
     shown_s = saved_s = time.monotonic()
     samples = learner.samples
     while learner.progress < 1 and not stopped():
-        started_s += pause_while_timed(_say, stopped)
+        paused_s += pause_while_timed(_say, stopped)
         if group:
             group.broadcast(learner.progress)
         metrics = learner.step(_CHUNK)
         now_s = time.monotonic()
-        learner.progress = min(1.0, (now_s - started_s) / seconds)
+        learner.progress = done(paused_s)
         if now_s - shown_s >= _SHOW_S or learner.progress == 1:
             rate = (learner.samples - samples) / max(now_s - shown_s, 1e-9)
             log.event("learn", progress=learner.progress, samples_per_s=rate, **metrics)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import shutil
 import signal
 import threading
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from training import offline
 from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.records import Flag
 from training.data.replay_buffer import Chunk, assemble
-from training.data.shards import write_shard
+from training.data.shards import read_counts, write_shard
 from training.data.siblings import siblings
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
@@ -30,7 +33,12 @@ from training.learn.teacher import Teacher
 from training.net.line_stem import LineStem
 from training.net.network import Heads, whole
 from training.offline import main
+from training.run import stopping
+from training.run.bundle import pack
+from training.settings.recipes import preset
+from training.settings.resolve import make_config
 from training.settings.schema import LearnerConfig, LossConfig, NetConfig
+from training.settings.values import to_mapping
 
 NET = NetConfig(blocks=2, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
 CONFIG = LearnerConfig(
@@ -255,6 +263,33 @@ def test_the_mean_of_two_students_is_exported_without_learning(folder, tmp_path,
     assert "names no net" in capsys.readouterr().err
 
 
+def _weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_averaged(checkpoint.newest_good(run / "checkpoints", print)[0])[0].state_dict()
+
+
+def test_passes_learn_the_same_again_and_stopped_too(folder, tmp_path, monkeypatch, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL, "--no-export", "--passes", "1.1", "--run-dir"]
+    assert main([*learn, str(tmp_path / "a")]) == 0
+    state = checkpoint.newest_good(tmp_path / "a" / "checkpoints", print)[1]
+    count = sum(read_sizes(folder)[1].values())
+    assert 0 <= state["batches"] - 1.1 * count / 8 < 4 and state["batches"] % 4 == 0
+    assert state["progress"] == 1.0
+    asked = itertools.count()
+
+    @contextlib.contextmanager
+    def stop_early():
+        yield lambda: next(asked) >= 2
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stopping, "stop_wish", stop_early)
+        assert main([*learn, str(tmp_path / "b")]) == 0
+    half = checkpoint.newest_good(tmp_path / "b" / "checkpoints", print)[1]
+    assert 0 < half["batches"] < state["batches"] and "stopped" in capsys.readouterr().out
+    assert main([*learn, str(tmp_path / "b")]) == 0
+    for name, value in _weights(tmp_path / "a").items():
+        assert torch.equal(value, _weights(tmp_path / "b")[name]), name
+
+
 def test_labels_go_on_and_are_of_one_teacher(folder, tmp_path, capsys):
     for seed in (1, 2):
         learner = learner_of(folder, replace(CONFIG, seed=seed), tmp_path / f"t{seed}")
@@ -376,6 +411,54 @@ def test_what_is_refused(folder, tmp_path, capsys):
         (folder / "set.json").write_text(json.dumps(table | wrong))
         assert "encode the records again" in fails(*learn, "--positions", folder, "--minutes", 1)
     assert not (run / "checkpoints").exists()
+
+
+def test_a_run_begins_with_the_weights_of_a_bundle(folder, tmp_path, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL, "--no-export", "--run-dir"]
+    assert main([*learn, str(tmp_path / "a"), "--passes", "0.5"]) == 0
+    (tmp_path / "a" / "state.json").write_text("{}")
+    pack(tmp_path / "a", tmp_path / "a.zip", 10**7)
+    for weights, run in ((tmp_path / "a", "b"), (tmp_path / "a.zip", "c")):
+        assert main([*learn, str(tmp_path / run), "--passes", "0.5", "--weights", str(weights)]) == 0
+    for name, value in _weights(tmp_path / "b").items():
+        assert torch.equal(value, _weights(tmp_path / "c")[name]), name
+    (tmp_path / "a.zip").write_bytes(b"no bundle")
+    assert main([*learn, str(tmp_path / "d"), "--passes", "1", "--weights", str(tmp_path / "a.zip")]) == 1
+    assert "error: " in capsys.readouterr().err
+
+
+def test_the_recipe_for_tuning_has_the_shape_of_the_net_that_ships():
+    kept = Path(offline.__file__).parent / "checkpoints" / "r23-4x64.zip"
+    with zipfile.ZipFile(kept) as bundle:
+        stored = json.loads(bundle.read("config.json"))["config"]["learner"]
+    tuned = to_mapping(make_config(preset("tune").settings).learner)
+    assert tuned["net"] == stored["net"] and tuned["loss"].items() <= stored["loss"].items()
+    assert tuned["lr"] < stored["lr"]
+
+
+def test_shards_held_out_are_the_same_of_other_targets(games, tmp_path, capsys):
+    def encode_some(source: str, to: str, held: str, *more: str) -> int:
+        given = {"--records": source, "--positions": to, "--hold-out": held}
+        paths = [text for name, value in given.items() for text in (name, str(tmp_path / value))]
+        return main(["encode", *paths, "--processes", "1", *more])
+
+    for source in ("deep", "plain"):
+        (tmp_path / source).mkdir()
+        for i in range(6):
+            write_shard(tmp_path / source / f"{i}.shard", games[2 * i : 2 * i + 2])
+        assert encode_some(source, f"{source}-set", f"{source}-held", "--hold-out-share", "0.3") == 0
+    held = [sorted(p.name for p in (tmp_path / f"{source}-held").iterdir()) for source in ("deep", "plain")]
+    assert held[0] == held[1] and 1 < len(held[0]) < 6
+    total = sum(game.positions for game in games)
+    there = sum(read_counts(path)[1] for path in (tmp_path / "deep-held").iterdir())
+    assert there >= 0.3 * total and sum(read_sizes(tmp_path / "deep-set")[1].values()) == total - there
+    for name in held[0]:
+        assert (tmp_path / "deep-held" / name).read_bytes() == (tmp_path / "deep" / name).read_bytes()
+    assert encode_some("deep", "more", "deep") == 1
+    assert encode_some("deep", "more", "x", "--records", str(tmp_path / "plain")) == 1
+    assert encode_some("deep", "more", "x", "--hold-out-share", "1") == 2
+    said = capsys.readouterr().err
+    assert "records themselves" in said and "the same name" in said and "below 1" in said
 
 
 def test_a_damaged_shard_is_left_out(games, tmp_path):

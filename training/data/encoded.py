@@ -15,7 +15,7 @@ import json
 import math
 import multiprocessing
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from engine.encoding import FEATURE_VERSION, N_PLANES
 from training.data.columns import SIDES
 from training.data.records import SAMPLED, SelfPlayRecord
 from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
-from training.data.shards import RecordError, list_shards, read_shards
+from training.data.shards import RecordError, list_shards, read_counts, read_shards
 from training.data.siblings import siblings
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
@@ -133,6 +133,43 @@ def _encode_shard(path: Path, share: float, more: More | None) -> tuple[str, int
     return str(errors[0]), 0, {}
 
 
+def hold_out(records: Sequence[Path], share: float, folder: Path) -> set[str]:
+    """Copy some shards to a folder, to judge by; return their names, which `encode` is to leave out.
+
+    Names decide which, so that the same positions with other targets (`training.reanalyse --before`) are
+    divided alike.
+
+    Args:
+        records: folders of shards.
+        share: of all positions, at least, to the next whole shard; not all shards.
+        folder: for the copies, made when missing.
+
+    Raises:
+        RecordError: a shard has no good header.
+        ValueError: fewer than two shards, two of one name, or `folder` is one of `records`.
+        OSError: disk full or no permission.
+    """
+    shards = [shard for source in records for shard in list_shards(source)]
+    if len(shards) < 2:
+        raise ValueError(f"fewer than two shards in {', '.join(map(str, records))}: none can be held out")
+    if folder.resolve() in {source.resolve() for source in records}:
+        raise ValueError(f"{folder} holds the records themselves")
+    sizes = {shard.name: read_counts(shard)[1] for shard in shards}
+    if len(sizes) < len(shards):
+        raise ValueError("two shards have the same name")
+    order = sorted(sizes, key=lambda name: (zlib.crc32(name.encode()), name))
+    held: set[str] = set()
+    for name in order[:-1]:
+        if sum(sizes[one] for one in held) >= share * sum(sizes.values()):
+            break
+        held.add(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for shard in shards:
+        if shard.name in held:
+            write_atomically(folder / shard.name, shard.read_bytes())
+    return held
+
+
 def encode(
     records: Sequence[Path],
     folder: Path,
@@ -140,6 +177,7 @@ def encode(
     report: Callable[[str], None] = print,
     share: float = 0.0,
     more: More | None = None,
+    held: Collection[str] = (),
 ) -> int:
     """Encode all shards of folders; return the number of positions.
 
@@ -150,6 +188,7 @@ def encode(
         report: gets a line for each shard that has to be skipped.
         share: sibling positions for each position of the games.
         more: makes further positions; it goes to other processes.
+        held: names of shards that are left out.
 
     Raises:
         ValueError: no positions there, or some in `folder` already.
@@ -157,7 +196,7 @@ def encode(
     """
     if (folder / _TABLE).exists():
         raise ValueError(f"{folder} holds encoded positions already")
-    shards = [shard for source in records for shard in list_shards(source)]
+    shards = [shard for source in records for shard in list_shards(source) if shard.name not in held]
     parts: dict[Size, list[Part]] = {}
     total = 0
     encode_one = partial(_encode_shard, share=share, more=more)
