@@ -1,10 +1,15 @@
-"""Training runs in this process, their workers threads of it, so that a loop costs no starts of processes."""
+"""Training runs in this process, their workers threads of it, so that a loop costs no starts of processes.
+
+As a command, `training.selfplay` in processes. Both calibrate the 8 bits of an export on few positions, which
+takes more than half of the time of a short run otherwise; `tests.training.export` looks at the numbers.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import signal
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +17,12 @@ from typing import Any
 from unittest import mock
 
 from training import selfplay
+from training.learn import learner
 from training.workers import local
 from training.workers.local import LocalPool, ProcessTransport
 from training.workers.process import work
+
+FEW_BATCHES = mock.patch.object(learner, "_CALIBRATION_BATCHES", 8)
 
 
 class WorkerThread(threading.Thread):
@@ -53,6 +61,7 @@ def train(run_dir: Path, *arguments: str) -> Done:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
+            FEW_BATCHES,
             mock.patch.object(local, "LocalPool", ThreadPool),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
@@ -62,3 +71,8 @@ def train(run_dir: Path, *arguments: str) -> Done:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return Done(status, err.getvalue())
+
+
+if __name__ == "__main__":
+    with FEW_BATCHES:
+        sys.exit(selfplay.main(sys.argv[1:]))

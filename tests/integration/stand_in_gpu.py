@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import training.loop
 import training.net.network
+from tests.integration.local_workers import FEW_BATCHES
 from training import selfplay
 from training.play.evaluators import TorchEvaluator
 
@@ -53,4 +54,5 @@ if __name__ == "__mp_main__":  # a worker
 
 if __name__ == "__main__":
     pretend()
-    sys.exit(selfplay.main(sys.argv[1:]))
+    with FEW_BATCHES:
+        sys.exit(selfplay.main(sys.argv[1:]))
