@@ -131,6 +131,19 @@ def browser(
             driver.quit()
 
 
+_LOOK = """
+const [limit, done] = arguments, end = performance.now() + limit;
+const look = (holds) => {
+  try {
+    const found = holds();
+    if (found || performance.now() > end) done([found, ""]);
+    else setTimeout(look, 15, holds);
+  } catch (error) { done([null, String(error)]); }
+};
+look"""
+"""Looks from within the page, which takes a tenth of the processor time of asking it again and again."""
+
+
 class Page:
     """The page as a person uses it: looks, clicks, keys."""
 
@@ -167,11 +180,13 @@ class Page:
     def wait(self, expression: str, limit_s: float = START_S) -> Any:
         """Wait until an expression is true; return its value."""
         end_s = time.monotonic() + limit_s
-        while time.monotonic() < end_s:
-            found = self.get(expression)
+        while (left_s := end_s - time.monotonic()) > 0:
+            limit_ms = 1000 * min(left_s, 5)
+            found, error = self.driver.execute_async_script(f"{_LOOK}(() => ({expression}))", limit_ms)
+            if error:
+                raise AssertionError(f"{error} in {expression}")
             if found:
                 return found
-            time.sleep(0.03)
         raise AssertionError(f"never true: {expression}; status {self.status!r}, notices {self.notices!r}")
 
     def new(self, **settings: object) -> None:
