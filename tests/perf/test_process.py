@@ -1,7 +1,7 @@
 """What the brain costs as a process: time to readiness, private memory. Everything else that is timed as a
 manager sees it is in `tests/protocol`.
 
-    TENGEN_LONG=1 python -m pytest -m alone tests/perf/test_process.py
+    TENGEN_LONG=1 python -m pytest tests/perf/test_process.py
 
 searches for 60 s in the test of memory.
 """
@@ -21,7 +21,7 @@ from tests.protocol.process import Brain
 from tests.protocol.referee import referee
 from tests.protocol.talk import Talk, board_of_moves, brain_command, cells, is_free
 
-pytestmark = [pytest.mark.posix, pytest.mark.alone]
+pytestmark = pytest.mark.posix
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
 READY_TIMES = 4.0
@@ -57,6 +57,7 @@ def libraries_s() -> float:
         return first_line_s(bare)
 
 
+@pytest.mark.alone
 def test_process_start_to_ok() -> None:
     """The median start, against what this machine needs for the libraries at the same time."""
     pairs = [(cold_start_s(), libraries_s()) for _ in range(7)]
@@ -101,6 +102,7 @@ def test_little_memory_is_respected_or_survived(told: int) -> None:
         assert talk.brain.private_bytes() <= max(told, before + (24 << 20))
 
 
+@pytest.mark.alone  # a busy machine makes small trees at first
 def test_no_growth_over_a_hundred_games_in_one_process() -> None:
     """As under c-gomoku-cli: colours, sizes and rules alternate, the process stays."""
     brain = " ".join([*brain_command(), "--set", "seed=1"])

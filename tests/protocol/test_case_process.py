@@ -139,7 +139,6 @@ def test_case_13_each_line_is_one_write() -> None:
         assert all(chunk.endswith(b"\n") and b"\r" not in chunk for _, chunk in talk.brain.chunks)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("command", ["RESTART", "START 15", "START 20"])
 def test_case_15_a_thousand_new_games_take_no_memory(command: str) -> None:
     with Talk() as talk:
