@@ -17,8 +17,10 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 PIP_LARGE = $(PIP) --no-compile
 # What an extra of pyproject.toml needs, without the package itself, which would compile the kernel once more.
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
+# Many tests start processes. Where Python is told to write no bytecode, each one would compile torch and all else anew.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q
 # Neighbours share fixtures, as a browser or a run of training: each of the two takes a half, and helps in the end.
-PARALLEL = $(PY) -m pytest -q -n 2 --dist worksteal
+PARALLEL = $(PYTEST) -n 2 --dist worksteal
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
 .PHONY: brain play board train dist docs check test test-cluster bench lint debug sanitize clean help
@@ -62,10 +64,10 @@ check: $(VENV)/test.stamp
 
 test: $(VENV)/test.stamp
 	@$(PARALLEL) -m "not alone and not cluster" $(ARGS)
-	@$(PY) -m pytest -q -m alone tests/perf tests/protocol tests/release $(ARGS)
+	@$(PYTEST) -m alone tests/perf tests/protocol tests/release $(ARGS)
 
 test-cluster: $(VENV)/test.stamp $(VENV)/ray.stamp
-	@$(PY) -m pytest -q -m cluster tests/integration $(ARGS)
+	@$(PYTEST) -m cluster tests/integration $(ARGS)
 
 bench: $(VENV)/brain.stamp
 	@$(PY) -m engine bench
