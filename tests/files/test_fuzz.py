@@ -1,10 +1,11 @@
 """Mutated files are read or refused with one clear error; what watches them sees what it must.
 
-`python -m tests.files.fuzz --files 10000` reads as many as wanted.
+TENGEN_LONG=1 reads twice as many; `python -m tests.files.fuzz --files 10000` as many as wanted.
 """
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from tests.files.kinds import KINDS, Kind
 from tests.files.mutate import mutated
 
 pytestmark = pytest.mark.posix
-FILES = {"onnx": 60}
-MANY = 400
+LONG = os.environ.get("TENGEN_LONG") == "1"
+FILES = {"onnx": 60 if LONG else 30}
+MANY = 400 if LONG else 200
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -43,7 +45,6 @@ def _reads(path: Path) -> object:
             pass
     elif data[:1] == b"k":
         import faulthandler
-        import os
 
         faulthandler.disable()  # that of pytest, which the child has by forking: this death is on purpose
         os.abort()

@@ -20,8 +20,8 @@ from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import NEVER, ExhaustiveSolver, MirroredBoard, QuickVctSolver
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-POSITIONS = 20_000 if LONG else 150
-DEFENCES = 3_000 if LONG else 40
+POSITIONS = 20_000 if LONG else 75
+DEFENCES = 3_000 if LONG else 20
 SIDES = ((5, 7), (6, 9), (5, 22))
 
 

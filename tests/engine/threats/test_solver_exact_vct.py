@@ -20,8 +20,9 @@ from tests.reference.rules import COLOURS, NaiveBoard
 from tests.reference.vcf import UNLIMITED, ExhaustiveSolver, MirroredBoard, QuickVctSolver
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-POSITIONS = 20_000 if LONG else 75
-PLAIN = 300 if LONG else 4
+POSITIONS = 20_000 if LONG else 40
+PLAIN = 300 if LONG else 2
+DEFENCES = 800 if LONG else 2
 SIZES = (((5, 6), (5, 18)), ((6, 7), (8, 24)), ((7, 8), (14, 34)))
 
 
@@ -120,7 +121,7 @@ def test_every_move_outside_the_defences_loses_to_a_vct(rule: int) -> None:
     rng = random.Random(f"vct defences {rule}")
     solver = Solver(12)
     seen = spared = 0
-    while seen < POSITIONS // 25:
+    while seen < DEFENCES:
         attacker = rng.randint(0, 1)
         naive = draw_position(rng, rule, attacker)
         exact = QuickVctSolver(MirroredBoard(naive), attacker, THREAT_FOURS, node_limit=1_500)
