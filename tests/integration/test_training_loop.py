@@ -95,7 +95,7 @@ GPU = [*QUICK, *(word for setting in FEW for word in ("--set", setting))]
 def test_the_loop_of_a_gpu_learns_goes_on_and_promotes(tmp_path, monkeypatch):
     """First in processes, since nets travel between them, then in this one."""
     on_gpu = [sys.executable, "-m", "tests.integration.stand_in_gpu", "--run-dir", str(tmp_path)]
-    settings = [*GPU, "--set", "learner.net.kind=tower", "--workers", "2", "--set", "total_positions=700"]
+    settings = [*GPU, "--set", "learner.net.kind=tower", "--workers", "1", "--set", "total_positions=700"]
     done = subprocess.run([*on_gpu, *settings], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     pretend(monkeypatch.setattr)

@@ -98,22 +98,22 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
         if not hung:
             hung.append(pool.supervisor.workers[0].pid)
             os.kill(hung[0], signal.SIGSTOP)
-            pool.supervisor.silence_s = 5.0
+            pool.supervisor.silence_s = 3.0
         return False
 
     try:
         begun, _, _ = pool.play(CycleOrder(1, "tactical", MIX, 500), lambda *_: None, lambda: False)
         if order == "play":
-            counters, _, _ = pool.play(CycleOrder(2, "tactical", MIX, 8000), hang, lambda: False)
+            counters, _, _ = pool.play(CycleOrder(2, "tactical", MIX, 5000), hang, lambda: False)
             games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
-            assert counters.moves >= 8000 and len(games) == begun.games + counters.games
+            assert counters.moves >= 5000 and len(games) == begun.games + counters.games
         else:
             rollouts = MatchPlayer("r", "rollouts:30")
             spec = MatchSpec(MatchPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
             assert pool.play_match(spec, hang).pairs == play_batched(spec).pairs
     finally:
         pool.close()
-    assert said == ["self-play worker 0 was lost (said nothing for 5 s): replaced"]
+    assert said == ["self-play worker 0 was lost (said nothing for 3 s): replaced"]
     assert not list((tmp_path / "records").glob("*.journal"))
 
 
