@@ -77,7 +77,8 @@ def test_forced_colours_leave_everything_visible(screen: Page, scheme: str) -> N
         screen.get(f"{colours}('.switch span', null, 'backgroundColor')"),
     ]
     screen.js("document.getElementById('analyse').click()")
-    screen.wait("tengen.settings.analyse")
+    background = f"{colours}('.switch span', null, 'backgroundColor')"
+    screen.wait(f"tengen.settings.analyse && {background} !== '{off[1]}'")  # which may take a moment
     on = [screen.get(f"{colours}({knob})"), screen.get(f"{colours}('.switch span', null, 'backgroundColor')")]
     screen.js("document.getElementById('analyse').click()")
     assert off[0] != off[1] and on[0] != on[1] and on[1] != off[1]
