@@ -21,7 +21,7 @@ from tests.reference.vcf import NEVER, ExhaustiveSolver, MirroredBoard, QuickVct
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
 POSITIONS = 20_000 if LONG else 75
-DEFENCES = 3_000 if LONG else 20
+DEFENCES = 3_000 if LONG else 40
 SIDES = ((5, 7), (6, 9), (5, 22))
 
 
