@@ -17,7 +17,7 @@ from engine.search.kernel.lock cimport (
 )
 from engine.search.kernel.node cimport (
     NODE_UNITS, NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
-    moves_of, node_at, node_value, priors_of,
+    moves_of, node_at, node_value, priors_of, unpack_prior,
 )
 from engine.search.kernel.node_memory cimport CHUNK_UNITS, UNIT_BYTES, Ref, apply_limit, free_chunks, set_limit
 from engine.search.kernel.noise cimport mix_noise, remove_noise
@@ -286,7 +286,7 @@ cdef class Tree:
             if self.state.noise.applied:
                 view[i] = self.state.noise.original[self.point(i)]
             else:
-                view[i] = priors_of(&self.state.graph.memory, root_of(&self.state))[i]
+                view[i] = unpack_prior(priors_of(&self.state.graph.memory, root_of(&self.state))[i])
         return out
 
     cdef object by_move(self, list values, fill, dtype):

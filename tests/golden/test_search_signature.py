@@ -37,10 +37,10 @@ HASHED, UNIFORM = HashedEvaluator(12345), UniformEvaluator()
     [
         (15, 0, HASHED, 0xD036_2D2D_1124_A3F7),
         (15, 1, HASHED, 0x3D39_1439_06D4_55C3),
-        (15, 4, HASHED, 0x2B49_09B2_DC66_4D6A),
-        (20, 0, HASHED, 0x9EC2_18C3_60F1_DC6F),
-        (9, 8, HASHED, 0x3089_29E2_0E91_F33C),
-        (5, 9, HASHED, 0x43AE_3751_E2C8_A4BA),
+        (15, 4, HASHED, 0x9270_C97E_CC80_4E5B),
+        (20, 0, HASHED, 0x01F3_3885_2458_9F29),
+        (9, 8, HASHED, 0x3E75_6AE4_83B6_AEB3),
+        (5, 9, HASHED, 0x0002_3E11_80F3_AF05),
         (7, 0, UNIFORM, 0x6BBA_0AFC_4367_BDC9),
     ],
 )
@@ -60,12 +60,12 @@ def test_tree_is_as_it_was(
 @pytest.mark.parametrize(
     ("moves", "side", "rule", "all_moves", "defences"),
     [
-        ("h8 i8 h9", 15, 0, 0x1C47_35F9_0F8F_78BC, 0x42A0_52C9_F679_A4DB),
-        ("h8 i9 g9 i7 i8 g8 h7", 15, 0, 0xFECF_2C75_FE68_14B7, 0x88FB_2D0A_6F6D_5ED1),
-        ("h8 h9 j8 i10 g7", 15, 4, 0x4283_3394_6E7B_998A, 0x41F4_565D_59C6_AB62),
-        ("h8 i9 g9 i7 i8", 15, 1, 0x3D01_B3DC_7826_CF84, 0x01EC_0831_21E5_2F1A),
-        ("j10 k11 i11 k9 k10", 20, 0, 0x4F3D_8425_D779_0850, 0x2653_02F3_16E5_9504),
-        ("e5 f6 d6 f4 f5", 9, 8, 0x77B8_6ACE_66E0_AC95, 0x9D61_061E_44BB_6172),
+        ("h8 i8 h9", 15, 0, 0xC5BC_9FB2_D221_A03A, 0xE25E_7B7D_2777_7490),
+        ("h8 i9 g9 i7 i8 g8 h7", 15, 0, 0x5D44_07C4_519A_1CAE, 0x0CF6_EC0F_6C6D_56E8),
+        ("h8 h9 j8 i10 g7", 15, 4, 0x1C8A_A867_B994_24E0, 0x806F_E0DA_17FA_EE9C),
+        ("h8 i9 g9 i7 i8", 15, 1, 0xB031_2C91_2BE4_6806, 0x1D0E_5F4A_2DB3_D241),
+        ("j10 k11 i11 k9 k10", 20, 0, 0x1445_797A_A245_A358, 0x7561_648D_776E_75C1),
+        ("e5 f6 d6 f4 f5", 9, 8, 0x9BC7_FDA5_2BE4_055C, 0xE00C_DDD0_D708_4120),
     ],
 )
 def test_games_are_as_they_were(moves: str, side: int, rule: int, all_moves: int, defences: int) -> None:

@@ -28,6 +28,12 @@ def as_float32(x: float) -> float:
     return float(np.float32(x))
 
 
+def packed(prior: float) -> float:
+    """Return a prior as a node stores it: with twelve binary digits, and at least 2 ** -31."""
+    fraction, exponent = math.frexp(prior)
+    return max(math.ldexp(math.floor(fraction * 4096 + 0.5), exponent - 12), 2.0**-31)
+
+
 def exp_negative(x: float) -> float:
     x = max(x, -80.0)
     k = int(x * 1.4426950408889634 - 0.5)
@@ -195,15 +201,15 @@ class Twin:
         node.legal = len(moves)
         cap = self.params.edge_cap
         if at_root or cap == 0 or len(moves) <= cap:
-            node.unvisited = priors
+            node.unvisited = {m: packed(priors[m]) for m in moves}
             return
         stored = set(sorted(moves, key=lambda m: (-priors[m], m))[:cap])
         rest = 0.0
         for move in moves:
             if move not in stored:
                 rest += priors[move]
-        tail_prior = as_float32(rest / (len(moves) - cap))
-        node.unvisited = {m: priors[m] for m in stored}
+        tail_prior = packed(as_float32(rest / (len(moves) - cap)))
+        node.unvisited = {m: packed(priors[m]) for m in stored}
         node.tail = {m: tail_prior for m in moves if m not in stored}
 
     def _enter(self, board: Board, node: Node) -> None:

@@ -7,7 +7,7 @@ from engine.search.kernel.backup cimport retract_move
 from engine.search.kernel.graph cimport Graph, allocate
 from engine.search.kernel.node cimport (
     PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, Path, edges_of, exact_q, moves_of, moves_units, node_at,
-    priors_of,
+    pack_prior, priors_of, unpack_prior,
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref, block_at, free_block
 
@@ -59,6 +59,8 @@ cdef inline void choose_moves(
 cdef inline bint store_moves(Graph* graph, Node* node, const MoveChoice* chosen) noexcept nogil:
     """Store the chosen moves in a node; False without memory."""
     cdef Ref ref = allocate(graph, moves_units(chosen.n))
+    cdef uint16_t* priors
+    cdef int i
     graph.common_units = moves_units(chosen.n)
     if ref == 0:
         return False
@@ -66,7 +68,9 @@ cdef inline bint store_moves(Graph* graph, Node* node, const MoveChoice* chosen)
     node.n_moves = <uint16_t>chosen.n
     node.n_legal = <uint16_t>chosen.n_legal
     node.tail_prior = chosen.tail_prior
-    memcpy(priors_of(&graph.memory, node), chosen.priors, chosen.n * sizeof(float))
+    priors = priors_of(&graph.memory, node)
+    for i in range(chosen.n):
+        priors[i] = pack_prior(chosen.priors[i])
     memcpy(moves_of(&graph.memory, node), chosen.points, chosen.n * sizeof(uint16_t))
     return True
 
@@ -75,22 +79,22 @@ cdef inline void store_other_moves(Graph* graph, Node* node, const MoveList* leg
     """Store the legal moves that are not stored yet. Do nothing without memory."""
     cdef uint8_t known[484]
     cdef uint16_t* moves
-    cdef float* priors
+    cdef uint16_t* priors
     cdef Ref fresh
     cdef int n = legal.n, i, k = node.n_moves
     fresh = allocate(graph, moves_units(n))
     if fresh == 0:
         return
-    priors = <float*>block_at(&graph.memory, fresh)
-    moves = <uint16_t*>(block_at(&graph.memory, fresh) + n * sizeof(float))
-    memcpy(priors, priors_of(&graph.memory, node), k * sizeof(float))
+    priors = <uint16_t*>block_at(&graph.memory, fresh)
+    moves = priors + n
+    memcpy(priors, priors_of(&graph.memory, node), k * sizeof(uint16_t))
     memcpy(moves, moves_of(&graph.memory, node), k * sizeof(uint16_t))
     memset(known, 0, sizeof(known))
     for i in range(k):
         known[moves[i]] = 1
     for i in range(n):
         if not known[legal.points[i]]:
-            priors[k] = node.tail_prior
+            priors[k] = pack_prior(node.tail_prior)
             moves[k] = legal.points[i]
             k += 1
     free_block(&graph.memory, node.moves, moves_units(node.n_moves))
@@ -116,9 +120,9 @@ cdef inline bint restrict_moves(
     cdef NodeMemory* memory = &graph.memory
     cdef uint8_t wanted[484]
     cdef Edge* edges = edges_of(memory, node) if node.n_visited else NULL
-    cdef float* old_priors = priors_of(memory, node)
+    cdef uint16_t* old_priors = priors_of(memory, node)
     cdef uint16_t* old_moves = moves_of(memory, node)
-    cdef float* priors
+    cdef uint16_t* priors
     cdef uint16_t* moves
     cdef Ref fresh
     cdef int i, k = node.n_visited
@@ -149,9 +153,9 @@ cdef inline bint restrict_moves(
     fresh = allocate(graph, moves_units(k))
     if fresh == 0:
         return True
-    priors = <float*>block_at(memory, fresh)
-    moves = <uint16_t*>(block_at(memory, fresh) + k * sizeof(float))
-    memcpy(priors, old_priors, node.n_visited * sizeof(float))
+    priors = <uint16_t*>block_at(memory, fresh)
+    moves = priors + k
+    memcpy(priors, old_priors, node.n_visited * sizeof(uint16_t))
     memcpy(moves, old_moves, node.n_visited * sizeof(uint16_t))
     k = node.n_visited
     for i in range(node.n_visited, node.n_moves):
@@ -161,11 +165,11 @@ cdef inline bint restrict_moves(
             moves[k] = old_moves[i]
             k += 1
         else:
-            dropped += old_priors[i]
+            dropped += unpack_prior(old_priors[i])
     dropped += node.tail_prior * (node.n_legal - node.n_moves)
     for i in range(n):
         if wanted[points[i]]:
-            priors[k] = node.tail_prior
+            priors[k] = pack_prior(node.tail_prior)
             moves[k] = points[i]
             k += 1
             dropped -= node.tail_prior

@@ -9,7 +9,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from engine.search.kernel.node cimport (
-    FIRST_EDGES, NODE_UNITS, NO_MOVE, Edge, Node, edges_of, edges_units, moves_units, node_at, priors_of,
+    FIRST_EDGES, NODE_UNITS, NO_MOVE, Edge, Node, edges_of, edges_units, moves_units, node_at, priors_of, unpack_prior,
 )
 from engine.search.kernel.node_memory cimport (
     NodeMemory, Ref, allocate_freed, allocate_fresh, block_at, free_block, reset_memory,
@@ -96,7 +96,7 @@ cdef inline Edge* new_edge(NodeMemory* memory, Node* node, Ref child) noexcept n
     """Add an edge for the next unvisited move of a node with spare capacity; `child` 0: none yet (in flight)."""
     cdef Edge* edge = &edges_of(memory, node)[node.n_visited]
     memset(edge, 0, sizeof(Edge))
-    edge.prior = priors_of(memory, node)[node.n_visited]
+    edge.prior = unpack_prior(priors_of(memory, node)[node.n_visited])
     node.n_visited += 1
     node.head_sorted = 0
     if child != 0:

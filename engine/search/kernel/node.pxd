@@ -1,15 +1,16 @@
 # cython: language_level=3
 """The records of the tree: nodes, their moves, edges.
 
-The moves of a node are one block: priors first, then points. Visited moves have an `Edge` and come first, so that edge
-i belongs to move i; the block of edges has spare capacity. Unvisited moves differ only in their prior. A node stores
-its best moves by prior, and the others after all of these have been visited, so
+The moves of a node are one block: priors first, then points, two bytes each (`pack_prior`). Visited moves have an
+`Edge` and come first, so that edge i belongs to move i; the block of edges has spare capacity. Unvisited moves differ
+only in their prior. A node stores its best moves by prior, and the others after all of these have been visited, so
 
     n_visited <= n_moves <= n_legal,  n_visited <= edge_capacity
 
 Values of a node are for its side to move, those of an edge for the player who makes the move. `distance` of a proven
 result is in plies until the game ends. `backup` says what the sums of a node consist of."""
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from engine.search.kernel.node_memory cimport UNIT_BYTES, NodeMemory, Ref, block_at
 
@@ -18,9 +19,11 @@ cdef extern from "cpu.h" nogil:
 
 cdef enum:
     NODE_UNITS = 5
-    FIRST_EDGES = 2         # edges of a node's first block
+    FIRST_EDGES = 1         # edges of a node's first block
     NO_MOVE = 0xFFFF
     ROUNDS_DONE = 255
+    DROPPED_BITS = 12       # of the fraction of a prior (`pack_prior`)
+    SMALLEST_PRIOR = 96 << 23       # 2 ** -31 as a float
 
 cdef enum:
     PROVEN_NONE = 0
@@ -33,7 +36,7 @@ cdef struct Node:           # 80 bytes
     double draw_sum
     int32_t visits          # simulations through this node; next node of the dead list in a dead node
     int32_t weight          # evaluations in the sums
-    Ref moves               # block of `n_moves` priors (float), then points (uint16); 0: not expanded
+    Ref moves               # block of `n_moves` packed priors, then points (uint16 each); 0: not expanded
     Ref edges               # block of `n_visited` edges
     float raw_win           # the evaluator's output; negative: not evaluated
     float raw_draw
@@ -83,12 +86,33 @@ cdef inline void prefetch_node(const NodeMemory* memory, Ref ref) noexcept nogil
     prefetch(place + 64)
 
 
-cdef inline float* priors_of(const NodeMemory* memory, const Node* node) noexcept nogil:
-    return <float*>block_at(memory, node.moves)
+cdef inline uint16_t* priors_of(const NodeMemory* memory, const Node* node) noexcept nogil:
+    """Return the packed priors of a node; they order like the priors."""
+    return <uint16_t*>block_at(memory, node.moves)
 
 
 cdef inline uint16_t* moves_of(const NodeMemory* memory, const Node* node) noexcept nogil:
-    return <uint16_t*>(block_at(memory, node.moves) + node.n_moves * sizeof(float))
+    return <uint16_t*>block_at(memory, node.moves) + node.n_moves
+
+
+cdef inline uint16_t pack_prior(float prior) noexcept nogil:
+    """Return a prior in 16 bits: five of the exponent, eleven of the fraction, rounded.
+
+    They are the middle bits of the float, so that no other arithmetic is needed; the relative error is 2 ** -12. Below
+    2 ** -31 all are 0.
+    """
+    cdef uint32_t bits
+    memcpy(&bits, &prior, sizeof(float))
+    bits += 1 << (DROPPED_BITS - 1)
+    return <uint16_t>((bits - SMALLEST_PRIOR) >> DROPPED_BITS) if bits > SMALLEST_PRIOR else 0
+
+
+cdef inline float unpack_prior(uint16_t packed) noexcept nogil:
+    """Return the prior that 16 bits stand for."""
+    cdef uint32_t bits = (<uint32_t>packed << DROPPED_BITS) + SMALLEST_PRIOR
+    cdef float prior
+    memcpy(&prior, &bits, sizeof(float))
+    return prior
 
 
 cdef inline Edge* edges_of(const NodeMemory* memory, const Node* node) noexcept nogil:
@@ -97,7 +121,7 @@ cdef inline Edge* edges_of(const NodeMemory* memory, const Node* node) noexcept 
 
 cdef inline int moves_units(int n) noexcept nogil:
     """Return the units of a block of moves; few different sizes, so that freed blocks can be reused."""
-    cdef int units = (n * 6 + UNIT_BYTES - 1) // UNIT_BYTES
+    cdef int units = (n * 4 + UNIT_BYTES - 1) // UNIT_BYTES
     return units if units <= 12 else (units + 15) & ~15
 
 

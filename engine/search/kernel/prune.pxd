@@ -94,7 +94,7 @@ cdef inline bint collapse_subtrees(Graph* graph, Flights* flights) noexcept nogi
     cdef Node head
     cdef uint64_t key
     cdef int n = root.n_visited, i
-    cdef int64_t moves_bytes = root.n_moves * 6, edges_bytes = n * sizeof(Edge)
+    cdef int64_t moves_bytes = root.n_moves * 4, edges_bytes = n * sizeof(Edge)
     saved = <char*>malloc(8 + moves_bytes + edges_bytes + n * sizeof(Node))
     if saved == NULL:
         return False

@@ -11,7 +11,9 @@ from libc.stdint cimport int64_t, uint16_t
 from engine.search.kernel.flight cimport Flights, edges_in_flight
 from engine.search.kernel.graph cimport Graph, grow_edges
 from engine.search.kernel.maths cimport log_positive
-from engine.search.kernel.node cimport PROVEN_NONE, Edge, Node, edges_of, moves_of, node_at, node_value, priors_of
+from engine.search.kernel.node cimport (
+    PROVEN_NONE, Edge, Node, edges_of, moves_of, node_at, node_value, priors_of, unpack_prior,
+)
 from engine.search.kernel.node_memory cimport NodeMemory, Ref
 
 cdef extern from *:
@@ -38,11 +40,10 @@ cdef struct SearchSettings:  # filled by name from `SearchParams.kernel_settings
 
 cdef inline void order_best_unvisited(const NodeMemory* memory, Node* node) noexcept nogil:
     """Move the best unvisited move (highest prior, then lowest point) to index n_visited."""
-    cdef float* priors = priors_of(memory, node)
+    cdef uint16_t* priors = priors_of(memory, node)
     cdef uint16_t* moves = moves_of(memory, node)
     cdef int first = node.n_visited, best = first, i
-    cdef float prior
-    cdef uint16_t move
+    cdef uint16_t prior, move
     for i in range(first + 1, node.n_moves):
         if priors[i] > priors[best] or (priors[i] == priors[best] and moves[i] < moves[best]):
             best = i
@@ -58,8 +59,8 @@ cdef inline void order_best_unvisited(const NodeMemory* memory, Node* node) noex
 cdef inline int find_move(const NodeMemory* memory, Node* node, int move) noexcept nogil:
     """Return the index of a move, -1 if the node has no such move; an unvisited one is moved to n_visited."""
     cdef uint16_t* moves = moves_of(memory, node)
-    cdef float* priors = priors_of(memory, node)
-    cdef float prior
+    cdef uint16_t* priors = priors_of(memory, node)
+    cdef uint16_t prior
     cdef int i, first = node.n_visited
     for i in range(node.n_moves):
         if moves[i] == move:
@@ -170,7 +171,7 @@ cdef inline int select_edge(
         if not node.head_sorted:
             order_best_unvisited(memory, node)
         score = first_play_urgency(node, s, ref == graph.root, explored, remain)
-        score += scale * priors_of(memory, node)[node.n_visited]
+        score += scale * unpack_prior(priors_of(memory, node)[node.n_visited])
         if score > best_score and grow_edges(graph, node):
             best = node.n_visited
     return best

@@ -27,7 +27,8 @@ from engine.search.kernel.leaf cimport (
 )
 from engine.search.kernel.lock cimport tengen_pause
 from engine.search.kernel.node cimport (
-    FIRST_EDGES, PROVEN_NONE, Node, Path, edges_of, edges_units, moves_of, moves_units, node_at, priors_of,
+    FIRST_EDGES, PROVEN_NONE, Node, Path, edges_of, edges_units, moves_of, moves_units, node_at, pack_prior,
+    priors_of,
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref, free_block
 from engine.search.kernel.noise cimport mix_noise
@@ -335,7 +336,7 @@ cdef inline bint link_nodes(TreeState* t, Worker* w) noexcept nogil:
     for j in range(sim.n_forced):
         node = node_at(memory, nodes[j])
         node.n_legal = 1
-        priors_of(memory, node)[0] = 1
+        priors_of(memory, node)[0] = pack_prior(1)
         moves_of(memory, node)[0] = sim.forced_moves[j]
         new_edge(memory, node, nodes[j + 1])
         path.edges[path.depth + j] = 0

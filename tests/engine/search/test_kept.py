@@ -80,7 +80,7 @@ def test_root_has_all_moves_after_rerooting() -> None:
     board.place(tree.pv()[0])
     assert tree.set_root(board) > 0
     assert sorted(tree.moves().tolist()) == board.legal_points()
-    assert tree.priors().sum() == pytest.approx(1, abs=1e-4)
+    assert tree.priors().sum() == pytest.approx(1, abs=2.0**-12)
 
 
 def test_game_over_is_refused() -> None:

@@ -183,28 +183,31 @@ def test_shared_nodes_live_as_long_as_somebody_needs_them() -> None:
 
 def test_a_node_that_only_dead_ones_know_is_found_behind_a_forced_move() -> None:
     """Black's four and its block before or behind two quiet moves. The first order is on its way to be freed
-    when the second one finds its last node, and making nodes for the forced moves frees more of it."""
+    when the second one finds its last node, and making nodes for the forced moves frees more of it. The next
+    root has three edges and room for a fourth, so that nothing is freed earlier."""
     four, quiet, answer = 4 * 9 + 6, 1 * 9 + 1, 1 * 9 + 7
     board = put(Board(9), "3,4 2,4 4,4 8,8 5,4 0,8")
     tree = Tree(SearchParams(leaf_vcf_nodes=0, edge_cap=0))
     planes, keys = buffers(board)
 
-    def simulate(move: int, favourite: int) -> int:
+    def simulate(move: int, *favourites: int) -> int:
         status = tree.select(planes, keys, move)
         if status == LEAF:
             policy = np.zeros((1, 81), np.float32)
-            policy[0, favourite] = 20.0
+            policy[0, favourites] = 20.0
             tree.expand(policy, np.array([0.3, 0.4, 0.3], np.float32))
         return status
 
     tree.set_root(board)
-    favourites = [(quiet, answer), (quiet, 40), (quiet, 0), (four, quiet), (four, answer), (four, 0)]
-    for move, favourite in [(-1, 0), *favourites]:
-        assert simulate(move, favourite) == LEAF
+    assert simulate(-1, 0) == LEAF
+    assert [simulate(quiet, *favourites) for favourites in [(answer,), (60, 62, 64), (0,), (0,), (0,)]] == [
+        LEAF
+    ] * 5
+    assert [simulate(four, favourite) for favourite in (quiet, answer, 0)] == [LEAF] * 3
     nodes = tree.nodes
     board.place(quiet)
     board.place(answer)
-    assert tree.set_root(board) == 2
+    assert tree.set_root(board) == 4
     assert simulate(four, 0) == SOLVED  # without an evaluation
     tree.check()
     assert tree.nodes < nodes

@@ -49,7 +49,7 @@ def test_result_describes_the_search() -> None:
     assert sum(result.wdl) == pytest.approx(1)
     assert sum(c.visits for c in result.candidates) == 299
     assert len({c.point for c in result.candidates}) == 223
-    assert sum(c.prior for c in result.candidates) == pytest.approx(1, abs=1e-4)
+    assert sum(c.prior for c in result.candidates) == pytest.approx(1, abs=2.0**-12)
     assert 1 < result.depth_mean <= result.depth_max
     assert board.ply == 2, "the board is the caller's"
 
