@@ -90,6 +90,7 @@ def _child(name: str, folder: str, first: int, last: int, report: str) -> None:
     """Read files `first` to `last` of a folder and write a line for each, before and after."""
     import resource
 
+    sys.dont_write_bytecode = True      # a module that a reader imports late is no file of the reader's
     kind = KINDS[name]
     good = sorted(Path(folder).glob(f"good-*{kind.suffix}"))
     for path in good:

@@ -94,8 +94,8 @@ MUTATIONS = (
         "s.c_puct * sqrt(n)",
     ),
     _fault(
-        "widen: moves beyond the first 32 have no prior",
-        "priors[k] = node.tail_prior\n            moves[k] = legal.points[i]",
+        "widen: moves beyond the first ones have no prior",
+        "priors[k] = pack_prior(node.tail_prior)\n            moves[k] = legal.points[i]",
         "priors[k] = 0\n            moves[k] = legal.points[i]",
     ),
     _fault(

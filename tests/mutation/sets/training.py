@@ -261,7 +261,7 @@ OTHERS = (
     Mutation(
         "a stopped learner begins its minutes anew",
         "training/offline.py",
-        "time.monotonic() - seconds * learner.progress",
+        "time.monotonic() - seconds * (learner.progress or 0.0)",
         "time.monotonic()",
         OFFLINE,
     ),
