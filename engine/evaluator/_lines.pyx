@@ -6,7 +6,8 @@ codebook; four entries make the first layer. What follows is a short trunk of 3x
 two heads. Weights are checked and packed here; `lines/net.h` computes, `tests.reference.lines` is the naive twin and
 says what.
 
-The loops of the forward pass are there for plain C, AVX2, AVX-512 and NEON: a net takes one of these paths when it is built.
+The loops of the forward pass are there for plain C, AVX2, AVX-512 and NEON: a net takes one of these paths when it
+is built.
 
 Shape letters: C channels, N blocks, P policy channels, V value channels, D hidden values, B batch, H W board.
 """
@@ -175,12 +176,12 @@ cdef class LineNet:
             from 0 to 127, worth pw_unit each; and head_levels int8 [C, P + V], head_levels_step, head_levels_bias
             [P + V] and head_unit [C], the same for policy_in and value_in side by side. A 16-bit sum holds every
             second pair of inputs: of the weights in one, those of either sign must not add up to more than 258. And
-            pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is evaluated
-            with it.
+            pool_usual [C], what pooling adds to its block in most positions: with a margin, the empty board is
+            evaluated with it.
         pooled: the block with global pooling, or -1.
         path: one of `paths()`; None: the fastest that suits processor and net. All but "plain" give the
-            same bits; "avxvnni", "avx512" and "neon-dot" do sooner where the net is one in 8 bits; "avx512" takes no others, and only if C and P + V are
-            multiples of 16.
+            same bits; "avxvnni", "avx512" and "neon-dot" do sooner where the net is one in 8 bits; "avx512" takes no
+            others, and only if C and P + V are multiples of 16.
         exact: take the pointwise products in float32 on every path. Else they are taken in 8 bits on vectors if the
             weights have such, which is the fastest; without them in 16 bits (weights rounded output by output,
             activations row by row), which moves logits by some 1e-4.
