@@ -21,6 +21,7 @@ cdef enum:
     NODE_UNITS = 5
     FIRST_EDGES = 1         # edges of a node's first block
     NO_MOVE = 0xFFFF
+    MOVE_BYTES = 4          # of a move: packed prior and point
     ROUNDS_DONE = 255
     DROPPED_BITS = 12       # of the fraction of a prior (`pack_prior`)
     SMALLEST_PRIOR = 96 << 23       # 2 ** -31 as a float
@@ -98,8 +99,8 @@ cdef inline uint16_t* moves_of(const NodeMemory* memory, const Node* node) noexc
 cdef inline uint16_t pack_prior(float prior) noexcept nogil:
     """Return a prior in 16 bits: five of the exponent, eleven of the fraction, rounded.
 
-    They are the middle bits of the float, so that no other arithmetic is needed; the relative error is 2 ** -12. Below
-    2 ** -31 all are 0.
+    They are the middle bits of the float, so that no other arithmetic is needed; the relative error is 2 ** -12. A
+    prior below 2 ** -31 is stored as 2 ** -31.
     """
     cdef uint32_t bits
     memcpy(&bits, &prior, sizeof(float))
@@ -121,7 +122,7 @@ cdef inline Edge* edges_of(const NodeMemory* memory, const Node* node) noexcept 
 
 cdef inline int moves_units(int n) noexcept nogil:
     """Return the units of a block of moves; few different sizes, so that freed blocks can be reused."""
-    cdef int units = (n * 4 + UNIT_BYTES - 1) // UNIT_BYTES
+    cdef int units = (n * MOVE_BYTES + UNIT_BYTES - 1) // UNIT_BYTES
     return units if units <= 12 else (units + 15) & ~15
 
 

@@ -13,8 +13,8 @@ from engine.search.kernel.graph cimport (
     Graph, add_to_index, allocate, clear_graph, clear_node, free_dead_nodes, grow_edges, new_node,
 )
 from engine.search.kernel.node cimport (
-    FIRST_EDGES, NODE_UNITS, NO_MOVE, PROVEN_NONE, Edge, Node, best_edge, edges_of, edges_units, moves_of, moves_units,
-    node_at,
+    FIRST_EDGES, MOVE_BYTES, NODE_UNITS, NO_MOVE, PROVEN_NONE, Edge, Node, best_edge, edges_of, edges_units, moves_of,
+    moves_units, node_at,
 )
 from engine.search.kernel.node_memory cimport Ref, block_at, unused_units
 
@@ -94,7 +94,7 @@ cdef inline bint collapse_subtrees(Graph* graph, Flights* flights) noexcept nogi
     cdef Node head
     cdef uint64_t key
     cdef int n = root.n_visited, i
-    cdef int64_t moves_bytes = root.n_moves * 4, edges_bytes = n * sizeof(Edge)
+    cdef int64_t moves_bytes = root.n_moves * MOVE_BYTES, edges_bytes = n * sizeof(Edge)
     saved = <char*>malloc(8 + moves_bytes + edges_bytes + n * sizeof(Node))
     if saved == NULL:
         return False
