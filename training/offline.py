@@ -89,7 +89,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     encode.add_argument(
         "--hold-out-share", type=float, default=0.1, metavar="SHARE", help="of all positions (0.1)"
     )
-    learn = command("learn", "learn from encoded positions by the clock", several=True)
+    learn = command("learn", "learn from encoded positions by the clock or by passes", several=True)
     learn.add_argument("--run-dir", type=Path, required=True, help="folder of checkpoints and the net")
     learn.add_argument("--preset", choices=preset_names(), default="laptop", help="settings (laptop)")
     length = learn.add_mutually_exclusive_group(required=True)

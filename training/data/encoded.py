@@ -146,7 +146,7 @@ def hold_out(records: Sequence[Path], share: float, folder: Path) -> set[str]:
 
     Raises:
         RecordError: a shard has no good header.
-        ValueError: fewer than two shards, two of one name, or `folder` is one of `records`.
+        ValueError: fewer than two shards, two of one name, `folder` is one of `records` or has other shards.
         OSError: disk full or no permission.
     """
     shards = [shard for source in records for shard in list_shards(source)]
@@ -163,6 +163,8 @@ def hold_out(records: Sequence[Path], share: float, folder: Path) -> set[str]:
         if sum(sizes[one] for one in held) >= share * sum(sizes.values()):
             break
         held.add(name)
+    if folder.is_dir() and {shard.name for shard in list_shards(folder)} - held:
+        raise ValueError(f"{folder} has shards that would be learned from")
     folder.mkdir(parents=True, exist_ok=True)
     for shard in shards:
         if shard.name in held:
