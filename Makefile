@@ -19,8 +19,9 @@ PIP_LARGE = $(PIP) --no-compile
 NEEDS = $$($(PY) -c "import sys, tomllib; extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; print(*(need for name in sys.argv[1:] for need in extras[name]))" $(1))
 # Many tests start processes. Where Python is told to write no bytecode, each one would compile torch and all else anew.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q
-# Neighbours share fixtures, as a browser or a run of training: each of the two takes a half, and helps in the end.
-PARALLEL = $(PYTEST) -n 2 --dist worksteal
+# Neighbours share fixtures, as a browser or a run of training: each takes a third, and helps in the end. Many wait for
+# processes that they have started, so that three keep two cores busy.
+PARALLEL = $(PYTEST) -n 3 --dist worksteal
 KERNEL := $(wildcard engine/*.pyx engine/*.pxd engine/*/*.pyx engine/*/*.pxd engine/*/*/*.pxd engine/*/*.h engine/*/*/*.h training/*/*.pyx training/*/*.h)
 
 .PHONY: brain play board train dist docs check test test-cluster bench lint debug sanitize clean help

@@ -19,10 +19,11 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = [
-    "engine.rules._board", "engine._encoding", "engine.threats._solver", "engine.evaluator._lines",
-    "engine.evaluator._backend", "engine.search._tree", "engine.search._threads",
-    "training.net._fused", "training.play._rollouts",
+    "engine.evaluator._lines", "engine.search._tree", "training.net._fused", "engine.rules._board",
+    "engine.evaluator._backend", "engine._encoding", "engine.search._threads", "engine.threats._solver",
+    "training.play._rollouts",
 ]
+"""Those that take the compiler longest come first, so that no core waits for the last one."""
 
 
 

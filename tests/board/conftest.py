@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.board.running import Page, Server, browser, why_no_browser
+from tests.board.running import Page, Server, browser, until, why_no_browser
 from tests.helpers.processor_time import counted_for
 
 if TYPE_CHECKING:
@@ -53,19 +53,35 @@ def driver(downloads: Path, pytestconfig: pytest.Config) -> Iterator[WebDriver]:
             stack.close()
 
 
+def kept(page: Page) -> Iterator[Page]:
+    """Lend a page as it opens; it stays open for the next test, without a game or a search."""
+    if not page.is_open:
+        page.open()
+    yield page
+    complaints = page.complaints()
+    page.reset()
+    assert complaints == []
+
+
 @pytest.fixture
 def page(driver: WebDriver, server: Server) -> Iterator[Page]:
     """The page of a board without a net."""
-    found = Page(driver, server.url).open()
-    yield found
-    assert found.complaints() == []
-    found.leave()
+    yield from kept(Page(driver, server.url))
 
 
 @pytest.fixture
 def thinking_page(driver: WebDriver, thinking_server: Server) -> Iterator[Page]:
     """The page of a board with the net that ships."""
-    found = Page(driver, thinking_server.url).open()
-    yield found
-    assert found.complaints() == []
+    yield from kept(Page(driver, thinking_server.url))
+
+
+@pytest.fixture
+def fresh_page(driver: WebDriver, server: Server) -> Iterator[Page]:
+    """A page loaded for one test that ends engines, or changes what belongs to the browser."""
+    found = Page(driver, server.url)
     found.leave()
+    until(lambda: not server.engines(), "no engine of an earlier page")
+    yield found.open()
+    complaints = found.complaints()
+    found.leave()
+    assert complaints == []

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+import psutil
+
 from engine.rules.geometry import parse_move
 from tests.helpers.paths import ROOT
 
@@ -91,6 +93,10 @@ class Server:
             self.lines.put(line)
         self.lines.put("")
 
+    def engines(self) -> list[psutil.Process]:
+        """Return its engine processes."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
     def interrupt(self) -> float:
         """Press Ctrl-C; return how many seconds the end took."""
         began_s = time.monotonic()
@@ -144,6 +150,26 @@ look"""
 """Looks from within the page: a question and its answer through the driver take 8 ms of processor time."""
 
 
+_RESET = """
+for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+for (const button of document.querySelectorAll(".notice .close")) button.click();
+for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(tengen))) delete tengen[name];
+if (tengen.setup.active) document.getElementById("setup-cancel").click();
+for (const name of Object.keys(tengen.settings)) delete tengen.settings[name];
+Object.assign(tengen.settings, JSON.parse(window.settingsAtFirst));
+tengen.view.setBox(0, 0, 1);
+tengen.stopShow();
+tengen.engine.stalled = false;
+tengen.hint = tengen.hovered = tengen.aimed = null;
+tengen.load(null);
+tengen.review.clear();
+tengen.analysis.clear();
+tengen.changed();
+localStorage.clear();
+sessionStorage.clear();
+"""
+
+
 class Page:
     """The page as a person uses it: looks, clicks, keys."""
 
@@ -162,7 +188,25 @@ class Page:
             self.js("sessionStorage.clear(); localStorage.clear()")
         self.driver.get(self.url)
         self.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
+        self.js("window.settingsAtFirst = JSON.stringify(tengen.settings)")
         return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the browser shows the page, as `open` or `reset` left it or later."""
+        shown = str(self.driver.current_url).startswith(self.url.partition("#")[0])
+        return shown and bool(self.get("Boolean(window.settingsAtFirst && window.tengen?.link.open)"))
+
+    def reset(self) -> None:
+        """Bring an open page back to how it opens, with nothing kept: loading it takes five times as long.
+
+        A page that was loaded in another way, or lost its connection, is left.
+        """
+        if self.is_open:
+            self.js(_RESET)
+            self.wait("tengen.game.current.facts")
+        else:
+            self.leave()
 
     def leave(self) -> None:
         """Close the page, so that its engine ends; the process that shows pages of this server stays."""

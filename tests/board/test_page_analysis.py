@@ -5,12 +5,17 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from board.messages import Moves
+from board.position import game_of
 from engine.games.files import read_tree
+from engine.rules.geometry import parse_moves
 from tests.board.running import Page, until
 from tests.helpers.board import drop
 
 WON = "h8 a1 i8 b1 j8 a3"
 """Black's open three with the move: a forced win."""
+LOST = "h8 a1 h9 c1 i10 e1 h10"
+"""White, to move, has lost."""
 OPEN_THREE = "h8 a1 i8 b1 j8"
 """The same with white to move, who has to defend."""
 BLUNDER = "h8 i9 i7 g9 h9 h7 g8 i10 j8 i8 k8 a1 g7"
@@ -212,18 +217,20 @@ def test_updates_a_second(thinking_page: Page) -> None:
 
 def test_a_proven_loss_is_red_and_its_line_is_shown_and_kept(thinking_page: Page) -> None:
     page = thinking_page
-    enter(page, "h8 a1 h9 c1 i10 e1 h10")
+    enter(page, LOST)
     analyse(page)
     page.wait("document.querySelector('#word .proof')?.textContent.startsWith('Black wins in')")
     assert page.get("tengen.analysis.found.to_move") == 1
     page.wait("tengen.analysis.found.done")
-    assert page.get("tengen.analysis.found.pv.length === tengen.analysis.found.distance")
+    line = page.get("tengen.analysis.found.pv")
+    game = game_of(Moves(15, 15, 0, (*parse_moves(LOST, 15, 15), *line)))
+    assert game.over, f"{line} ends with the five after {page.get('tengen.analysis.found.distance')} moves"
     lost = page.get("[...document.querySelectorAll('.disc circle')].map(e => e.getAttribute('fill'))")
     assert lost and all(fill.startswith("hsl(7 ") for fill in lost)
     page.js("document.querySelectorAll('#word .proof button')[0].click()")
     page.wait("document.querySelectorAll('.ghost').length >= 3")
     page.js("document.querySelectorAll('#word .proof button')[1].click()")
-    page.wait("tengen.game.line().length - 1 === 7 + tengen.analysis.found.distance")
+    page.wait("tengen.game.line().length - 1 === 7 + tengen.analysis.found.pv.length")
     page.key("a")
 
 

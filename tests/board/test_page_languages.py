@@ -13,6 +13,11 @@ WIDTH = 360
 
 
 @pytest.fixture
+def page(fresh_page: Page) -> Page:
+    return fresh_page
+
+
+@pytest.fixture
 def phone(page: Page) -> Iterator[Page]:
     """A page on a screen of 360 pixels."""
     metrics = {"width": WIDTH, "height": 740, "deviceScaleFactor": 2, "mobile": True}

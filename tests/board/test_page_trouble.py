@@ -6,7 +6,6 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from tests.board.running import Page, Server, until
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 
-def engines(server: Server) -> list[psutil.Process]:
-    """Return the engine processes of a server."""
-    return psutil.Process(server.process.pid).children(recursive=True)
+@pytest.fixture
+def page(fresh_page: Page) -> Page:
+    return fresh_page
 
 
 def test_a_game_goes_on_after_the_server_was_killed(driver: WebDriver) -> None:
@@ -43,7 +42,7 @@ def test_a_killed_engine_is_said_and_started_again(page: Page, server: Server) -
     page.new(who="black")
     page.place("h8")
     page.wait("tengen.game.current.ply === 2 && tengen.game.current.facts")
-    os.kill(engines(server)[0].pid, signal.SIGKILL)
+    os.kill(server.engines()[0].pid, signal.SIGKILL)
     page.wait("document.getElementById('notices').innerText.includes('Your game is kept')")
     page.js("document.querySelector('.notice .link').click()")
     page.place("i9" if page.get("!tengen.game.taken.has(128)") else "i10")
@@ -52,19 +51,19 @@ def test_a_killed_engine_is_said_and_started_again(page: Page, server: Server) -
 
 def test_a_move_after_a_killed_engine_needs_no_button(page: Page, server: Server) -> None:
     page.new(who="black")
-    until(lambda: len(engines(server)) == 1, "an engine")
-    os.kill(engines(server)[0].pid, signal.SIGKILL)
+    until(lambda: len(server.engines()) == 1, "an engine")
+    os.kill(server.engines()[0].pid, signal.SIGKILL)
     page.wait("document.getElementById('notices').innerText.includes('Your game is kept')")
     page.place("h8")
     page.wait("tengen.game.current.ply === 2")
 
 
 def test_an_engine_that_is_stopped_while_it_loads_is_said(page: Page, server: Server) -> None:
-    os.kill(engines(server)[0].pid, signal.SIGKILL)
+    os.kill(server.engines()[0].pid, signal.SIGKILL)
     page.wait("document.getElementById('notices').innerText.includes('stopped')")
     page.new(who="white", level=1)
-    until(lambda: bool(engines(server)), "another engine")
-    os.kill(engines(server)[0].pid, signal.SIGSTOP)
+    until(lambda: bool(server.engines()), "another engine")
+    os.kill(server.engines()[0].pid, signal.SIGSTOP)
     page.wait("document.getElementById('notices').innerText.includes('did not answer')")
 
 
@@ -80,14 +79,14 @@ def test_an_analysis_whose_engine_stops_shows_nothing_more(
     page.wait("document.getElementById('status').textContent.startsWith('Hint')")
     page.js("document.getElementById('analyse').click()")
     page.wait("document.getElementById('analysis-numbers').textContent.includes('simulations')")
-    os.kill(engines(server)[0].pid, signal_)
+    os.kill(server.engines()[0].pid, signal_)
     page.wait("document.getElementById('notices').innerText.includes('Try again')")
     assert page.get(ANALYSIS) == [True, ""]
     assert not page.get("document.getElementById('analyse').checked")
     page.js("document.querySelector('.notice .link').click()")
     page.wait("document.getElementById('analysis-numbers').textContent.includes('simulations')")
     assert page.get("document.getElementById('analyse').checked")
-    assert len(engines(server)) == 1
+    assert len(server.engines()) == 1
 
 
 def test_a_page_without_its_token_says_so(page: Page, server: Server) -> None:
@@ -114,10 +113,10 @@ def test_two_tabs_have_two_games_and_a_closed_one_ends_its_engine(page: Page, se
     assert other.stones == [] and "last visit" in other.notices
     other.new()
     other.place("a1")
-    until(lambda: len(engines(server)) == 2, "two engines")
+    until(lambda: len(server.engines()) == 2, "two engines")
     driver.close()
     driver.switch_to.window(first)
-    until(lambda: len(engines(server)) == 1, "one engine")
+    until(lambda: len(server.engines()) == 1, "one engine")
     assert page.stones == [112]
 
 

@@ -69,7 +69,7 @@ def test_process_start_to_ok() -> None:
 @pytest.mark.parametrize("net", [None, "uniform"], ids=["default net", "no net"])
 def test_private_memory_of_a_long_search(net: str | None) -> None:
     """On 20x20 with what the judge allows. Without a net the tree is soon full; it must not grow any more."""
-    turn_ms = 60_000 if LONG else 6_000
+    turn_ms = 60_000 if LONG else 4_000
     with Talk(net=net) as talk:
         talk.ok("START 20")
         talk.say(f"INFO timeout_turn {turn_ms}", "INFO timeout_match 0", f"INFO max_memory {MEMORY_TOLD}")
@@ -97,7 +97,7 @@ def test_little_memory_is_respected_or_survived(told: int) -> None:
     with Talk(net="uniform") as talk:
         talk.ok("START 20")
         before = talk.brain.private_bytes()
-        talk.say("INFO timeout_turn 4000", f"INFO max_memory {told}")
+        talk.say("INFO timeout_turn 2500", f"INFO max_memory {told}")
         assert is_free(talk.move(*board_of_moves(QUIET)), 20, QUIET)
         assert talk.brain.private_bytes() <= max(told, before + (24 << 20))
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.posix
 
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-LINES = 50_000 if LONG else 25_000
+LINES = 50_000 if LONG else 15_000
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4] if LONG else [1, 2])

@@ -22,7 +22,7 @@ from tests.helpers.rules import SIZES
 from tests.reference.rules import COLOURS, NaiveBoard, Shape, line_shapes
 
 LONG = os.environ.get("TENGEN_LONG") == "1"
-POSITIONS_A_RULE = 60_000 if LONG else 1_500
+POSITIONS_A_RULE = 60_000 if LONG else 1_000
 FILLED = 40_000 if LONG else 700  # renju boards filled at random
 OMOK_BLOCKS = 100 if LONG else 1  # of Omok boards filled at random
 OMOK_BLOCK = 1_000 if LONG else 400

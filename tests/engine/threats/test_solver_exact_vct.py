@@ -22,7 +22,7 @@ from tests.reference.vcf import UNLIMITED, ExhaustiveSolver, MirroredBoard, Quic
 LONG = os.environ.get("TENGEN_LONG") == "1"
 POSITIONS = 20_000 if LONG else 40
 PLAIN = 300 if LONG else 2
-DEFENCES = 800 if LONG else 3
+DEFENCES = 800 if LONG else 2
 SIZES = (((5, 6), (5, 18)), ((6, 7), (8, 24)), ((7, 8), (14, 34)))
 
 

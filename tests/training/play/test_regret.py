@@ -79,20 +79,20 @@ def test_larger_regrets_are_drawn_more_often_and_old_ones_are_forgotten():
     assert len(mistakes) == KEPT
 
 
-def played(share: float, seed: int = 5) -> tuple[list[SelfPlayRecord], int]:
+def played(share: float, positions: int) -> tuple[list[SelfPlayRecord], int]:
     config = PlayConfig(
         simulations=12, fast_simulations=6, full_share=0.6,
         opening=OpeningConfig(max_stones=2, regret_share=share),
     )  # fmt: skip
-    groups = GameGroups(config, 8, seed)
+    groups = GameGroups(config, 8, seed=5)
     groups.use(load_evaluator("tactical"))
-    counters = groups.play(Mix(((SIDE, SIDE, 1.0),), ((0, 1.0), (4, 1.0))), 3000, lambda: False)
+    counters = groups.play(Mix(((SIDE, SIDE, 1.0),), ((0, 1.0), (4, 1.0))), positions, lambda: False)
     return groups.finished, counters.regretted
 
 
 def test_games_begin_where_others_went_wrong():
-    plain, none = played(0.0)
-    games, regretted = played(0.5)
+    plain, none = played(0.0, 500)
+    games, regretted = played(0.5, 2000)
     assert none == 0 and max(g.opening for g in plain) <= 2
     long = [g for g in games if g.opening > 2]
     assert regretted >= len(long) > 20
@@ -108,7 +108,7 @@ def test_games_begin_where_others_went_wrong():
             for g in games
             if g is not record
         )
-    again, _ = played(0.5)
+    again, _ = played(0.5, 2000)
     assert [g.moves.tolist() for g in games] == [g.moves.tolist() for g in again]
 
 
