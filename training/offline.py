@@ -75,6 +75,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         help="sibling positions, after moves that searches considered, a position; a teacher labels them (0)",
     )  # fmt: skip
     encode.add_argument(
+        "--valued", type=float, default=0.0, metavar="SHARE",
+        help="likewise, after moves of which the search kept a value, which is learned (0)",
+    )  # fmt: skip
+    encode.add_argument(
         "--leaves", type=float, default=0.0, metavar="SHARE",
         help="as many leaves of searches for each of the games' positions, for a teacher to label (0)",
     )  # fmt: skip
@@ -138,7 +142,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _encode(args: argparse.Namespace) -> None:
     from engine.evaluator.make import net_path
-    from training.data.encoded import encode, hold_out
+    from training.data.encoded import Extra, encode, hold_out
     from training.play.leaves import Leaves
     from training.workers.cores import cpu_count
 
@@ -146,15 +150,17 @@ def _encode(args: argparse.Namespace) -> None:
         raise ConfigError(f"--processes is at least 0, not {args.processes}")
     started_s = time.monotonic()
     processes = args.processes or cpu_count()
-    if not 0 <= args.beside <= _MOST_BESIDE:
-        raise ConfigError(f"--beside is 0 to {_MOST_BESIDE}, not {args.beside}")
+    for name in ("beside", "valued"):
+        if not 0 <= getattr(args, name) <= _MOST_BESIDE:
+            raise ConfigError(f"--{name} is 0 to {_MOST_BESIDE}, not {getattr(args, name)}")
     if not 0 <= args.leaves <= _MOST_LEAVES:
         raise ConfigError(f"--leaves is 0 to {_MOST_LEAVES}, not {args.leaves}")
     if not 0 < args.hold_out_share < 1:
         raise ConfigError(f"--hold-out-share is above 0 and below 1, not {args.hold_out_share}")
     more = Leaves(args.leaves, str(net_path(args.net))) if args.leaves else None
     held = hold_out(args.records, args.hold_out_share, args.hold_out) if args.hold_out else ()
-    count = encode(args.records, args.positions, processes, _say, args.beside, more, held)
+    extra = Extra(args.beside, args.valued, more)
+    count = encode(args.records, args.positions, processes, _say, extra, held)
     _say(f"{count} positions in {args.positions}, {time.monotonic() - started_s:.0f} s")
 
 

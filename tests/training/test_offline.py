@@ -20,10 +20,10 @@ import torch.nn.functional as F
 from tests.helpers.training_games import random_game, random_planes
 from training import offline
 from training.data.encoded import encode, encode_games, read_part, read_sizes
-from training.data.records import Flag
+from training.data.records import End, Flag, GameBuilder
 from training.data.replay_buffer import Chunk, assemble
 from training.data.shards import read_counts, write_shard
-from training.data.siblings import siblings
+from training.data.siblings import siblings, valued_siblings
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
 from training.learn.encoded_dataset import EncodedDataset, write_labels
@@ -345,6 +345,36 @@ def test_positions_beside_the_games_are_behind_moves_that_were_considered(games)
     assert not siblings(games, 0.0, 1)
 
 
+def test_what_a_search_found_of_a_move_is_the_value_of_the_position_after_it():
+    builder = GameBuilder(0, 9, 9, opening=[40], net_id="n", seed=1)
+    values = {30: 0.5, 31: -1.0, 50: 0.2}
+    builder.add(Flag.FULL, (0.5, 0, 0.5), [30, 31, 32], [0.6, 0.3, 0.1], values=values)
+    game = builder.finish(0, End.FIVE)
+    found = {int(one.moves[-1]): one for one in valued_siblings([game], 4, 1)}
+    assert found.keys() == {30, 31}, "those that were considered and have a value"
+    assert all(one.moves[0] == 40 and one.positions == 1 and not one.counts[0] for one in found.values())
+    for point, one in found.items():
+        worth = [(1 - values[point]) / 2, 0, (1 + values[point]) / 2]
+        np.testing.assert_allclose(one.root_wdl()[0], worth, atol=0.01)
+
+
+def test_a_position_that_was_not_played_has_its_searched_value_alone(tmp_path):
+    builder = GameBuilder(0, 9, 9, opening=[40], net_id="n", seed=1)
+    builder.add(Flag.FULL, (0.5, 0, 0.5), [30, 31], [0.6, 0.4], values={30: 0.5, 31: 0.5})
+    (tmp_path / "records").mkdir()
+    write_shard(tmp_path / "records" / "000001-00.shard", [builder.finish(0, End.FIVE)])
+    arguments = ["encode", "--records", str(tmp_path / "records"), "--positions", str(tmp_path / "set")]
+    assert main([*arguments, "--processes", "1", "--valued", "2"]) == 0
+    config = replace(CONFIG, fast_weight=1)
+    dataset = EncodedDataset([tmp_path / "set"], config, torch.device("cpu"))
+    drawn = next(dataset.batches(np.random.default_rng(1), 64, 1))
+    bare = ~drawn.policy.any(1)
+    assert 0 < bare.sum() < 64
+    np.testing.assert_allclose(drawn.z[bare], [[0.25, 0, 0.75]] * int(bare.sum()), atol=0.01)
+    torch.testing.assert_close(drawn.root_wdl[bare], drawn.z[bare])
+    assert (drawn.z[~bare].max(1).values == 1).all()
+
+
 def test_only_a_teacher_says_what_positions_beside_the_games_are_worth(folder, tmp_path, capsys):
     encode_more = ["encode", "--records", str(tmp_path / "records"), "--processes", "1", "--beside"]
     assert main([*encode_more, "1", "--positions", str(tmp_path / "more")]) == 0
@@ -404,7 +434,7 @@ def test_what_is_refused(folder, tmp_path, capsys):
     assert "cannot be read" in fails(*learn, "--positions", folder, "--minutes", 1)
     array.write_bytes(whole_file)
     results = folder / "9x9.result.npy"
-    np.save(results, np.full_like(np.load(results), 3))
+    np.save(results, np.full_like(np.load(results), 4))
     assert "neither win, draw nor loss" in fails(*learn, "--positions", folder, "--minutes", 1)
     table = json.loads((folder / "set.json").read_text())
     for wrong in ({"feature_version": 1}, {"sizes": [[9, 9]]}, {"sizes": [[99, 9, 3]]}, {"games": "x"}):

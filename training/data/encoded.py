@@ -29,7 +29,7 @@ from training.data.columns import SIDES
 from training.data.records import SAMPLED, SelfPlayRecord
 from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
 from training.data.shards import RecordError, list_shards, read_counts, read_shards
-from training.data.siblings import siblings
+from training.data.siblings import siblings, valued_siblings
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 
@@ -42,6 +42,8 @@ COLUMNS = {
     "rule": np.uint8,
 }  # fmt: skip
 """Arrays of a size and their types; see `Part`. Those of `SAMPLED` are float16."""
+NO_RESULT = 3
+"""Result of a position that was not played: its searched value is all that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,10 @@ class Part:
     Attributes:
         planes: uint8 [N, ceil(C A / 8)], a bit for each cell of each plane.
         policy, reply: uint8 [N, A] targets relative to the largest one x 255; rows of 0 where there is none.
-        result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move.
+        result: uint8 [N] 0 win, 1 draw, 2 loss of the side to move; `NO_RESULT` for a sibling position with a
+            searched value.
         root: uint8 [N, 3] searched win, draw and loss x 255; as `result` where the value is proven; rows of 0
-            for sibling positions and leaves, where `result` means nothing (`training.data.siblings`).
+            for other sibling positions and leaves, where `result` means nothing (`training.data.siblings`).
         rule: uint8 [N].
         sampled: float16 [N] each, columns that sampling weights depend on (`training.data.records.SAMPLED`).
     """
@@ -119,15 +122,32 @@ More = Callable[[Sequence[SelfPlayRecord], int], dict[Size, Part]]
 """Makes positions in addition to those of games, from the games and a seed."""
 
 
-def _encode_shard(path: Path, share: float, more: More | None) -> tuple[str, int, dict[Size, list[Part]]]:
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Positions that are encoded in addition to those of games.
+
+    Attributes:
+        unknown: sibling positions without a target, for each position of the games.
+        valued: sibling positions with a searched value, likewise.
+        more: makes further positions; it goes to other processes.
+    """
+
+    unknown: float = 0.0
+    valued: float = 0.0
+    more: More | None = None
+
+
+def _encode_shard(path: Path, extra: Extra) -> tuple[str, int, dict[Size, list[Part]]]:
     """Return what is wrong with a shard or "", its games, and positions of them and beyond them."""
     errors: list[RecordError] = []
     for _, games in read_shards([path], errors.append):
         seed = zlib.crc32(path.name.encode())
         found = {size: [part] for size, part in encode_games(games).items()}
-        for size, part in encode_games(siblings(games, share, seed)).items():
+        for size, part in encode_games(siblings(games, extra.unknown, seed)).items():
             found[size].append(replace(part, root=np.zeros_like(part.root)))
-        for size, part in more(games, seed).items() if more else ():
+        for size, part in encode_games(valued_siblings(games, extra.valued, seed)).items():
+            found[size].append(replace(part, result=np.full_like(part.result, NO_RESULT)))
+        for size, part in extra.more(games, seed).items() if extra.more else ():
             found[size].append(part)
         return "", len(games), found
     return str(errors[0]), 0, {}
@@ -177,8 +197,7 @@ def encode(
     folder: Path,
     processes: int,
     report: Callable[[str], None] = print,
-    share: float = 0.0,
-    more: More | None = None,
+    extra: Extra = Extra(),
     held: Collection[str] = (),
 ) -> int:
     """Encode all shards of folders; return the number of positions.
@@ -188,8 +207,7 @@ def encode(
         folder: of the arrays, made when missing; there must be no encoded positions in it yet.
         processes: that encode side by side; with 1 it is this one.
         report: gets a line for each shard that has to be skipped.
-        share: sibling positions for each position of the games.
-        more: makes further positions; it goes to other processes.
+        extra: what else is encoded.
         held: names of shards that are left out.
 
     Raises:
@@ -201,7 +219,7 @@ def encode(
     shards = [shard for source in records for shard in list_shards(source) if shard.name not in held]
     parts: dict[Size, list[Part]] = {}
     total = 0
-    encode_one = partial(_encode_shard, share=share, more=more)
+    encode_one = partial(_encode_shard, extra=extra)
     with contextlib.ExitStack() as stack:
         done: Iterable[tuple[str, int, dict[Size, list[Part]]]] = map(encode_one, shards)
         if processes > 1:
@@ -299,6 +317,6 @@ def read_part(folder: Path, size: Size, count: int) -> Part:
     }
     sampled: dict[str, Any] = {name: read_array(folder, size, name, (count,), np.float16) for name in SAMPLED}
     part = Part(**arrays, sampled=sampled)
-    if part.result.max() > 2:
+    if part.result.max() > NO_RESULT:
         raise ValueError(f"{folder}: a result of {size[0]}x{size[1]} is neither win, draw nor loss")
     return part

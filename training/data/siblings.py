@@ -1,13 +1,14 @@
 """Sibling positions: after moves that a search considered, whether or not they were played.
 
 A search evaluates mostly such positions, and orders the moves of a position by their values. A game holds one
-of them. They were not searched, so they have no target: a teacher labels them.
+of them. They were not searched, so they have no target: a teacher labels them. Where a record keeps what the
+search found of a move, that is a target for the value of the position after it.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +27,36 @@ def siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[S
         share: how many for each of the games' positions; fewer where too few moves were considered.
         seed: of the draws.
     """
+
+    def equal(game: SelfPlayRecord, row: int) -> dict[int, float]:
+        return dict.fromkeys(game.policy(row)[0].tolist(), 0.0)
+
+    return _after_moves(games, share, seed, equal)
+
+
+def valued_siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
+    """Return sibling positions whose value the search found, each as a game of one recorded position.
+
+    Utility is all that is known of a move, so the searched value has chances of win and loss alone.
+
+    Args:
+        games, share, seed: as of `siblings`; moves without a value in `SelfPlayRecord.values` are left out.
+    """
+
+    def worth(game: SelfPlayRecord, row: int) -> dict[int, float]:
+        points, values = game.action_values(row)
+        return dict(zip(points.tolist(), values.tolist(), strict=True))
+
+    return _after_moves(games, share, seed, worth)
+
+
+def _after_moves(
+    games: Sequence[SelfPlayRecord],
+    share: float,
+    seed: int,
+    worth: Callable[[SelfPlayRecord, int], Mapping[int, float]],
+) -> list[SelfPlayRecord]:
+    """Return positions after considered moves that `worth` has a utility of, for the side that makes them."""
     rng = random.Random(seed)
     found: list[SelfPlayRecord] = []
     wanted = 0.0
@@ -35,19 +66,21 @@ def siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[S
         for row in rng.sample(rows, len(rows)):
             if len(found) >= wanted:
                 break
-            moves = game.moves[: game.opening + row]
+            known = worth(game, row)
             for point in _considered(game, row, rng):
-                builder = GameBuilder(
-                    game.rule,
-                    game.width,
-                    game.height,
-                    opening=[*moves, point],
-                    net_id=game.net_id,
-                    seed=game.seed,
-                )
-                builder.add(0, (0, 1, 0))
-                found.append(builder.finish(DRAW, End.LENGTH))
+                if point in known:
+                    found.append(_position(game, row, point, known[point]))
     return found
+
+
+def _position(game: SelfPlayRecord, row: int, point: int, utility: float) -> SelfPlayRecord:
+    """Return the position after a move, with the utility for the side that made it as its searched value."""
+    builder = GameBuilder(
+        game.rule, game.width, game.height, opening=[*game.moves[: game.opening + row], point],
+        net_id=game.net_id, seed=game.seed,
+    )  # fmt: skip
+    builder.add(0, ((1 - utility) / 2, 0.0, (1 + utility) / 2))
+    return builder.finish(DRAW, End.LENGTH)
 
 
 def _considered(game: SelfPlayRecord, row: int, rng: random.Random) -> list[int]:

@@ -22,7 +22,7 @@ from torch import Tensor
 from engine.encoding import N_PLANES
 from engine.rules.geometry import symmetries, symmetry_permutation
 from training.data.dataset import Batch
-from training.data.encoded import Part, join, read_array, read_part, read_sizes, write_array
+from training.data.encoded import NO_RESULT, Part, join, read_array, read_part, read_sizes, write_array
 from training.data.replay_buffer import Size, sampling_weights
 from training.files.atomic import write_atomically
 from training.files.foreign import read_bounded
@@ -85,6 +85,9 @@ class _Size:
             return found / found.sum(1, keepdim=True).clamp_min(1)
 
         root = self._arrays["root"][at].float()
+        searched = root / root.sum(1, keepdim=True).clamp_min(1)
+        result = self._arrays["result"][at].long()
+        played = torch.nn.functional.one_hot(result.clamp_max(2), 3) * root.any(1, keepdim=True)
         taught = None
         if self._labels:
             policies = ("policy", "soft", "reply")
@@ -94,8 +97,8 @@ class _Size:
             planes=self.planes(at, turn),
             policy=target(self._arrays["policy"]),
             reply=target(self._arrays["reply"]),
-            z=torch.nn.functional.one_hot(self._arrays["result"][at].long(), 3) * root.any(1, keepdim=True),
-            root_wdl=root / root.sum(1, keepdim=True).clamp_min(1),
+            z=torch.where((result == NO_RESULT)[:, None], searched, played.float()),
+            root_wdl=searched,
             rules=self._arrays["rule"][at].long(),
             taught=taught,
         )
