@@ -188,7 +188,8 @@ class Page:
             self.js("sessionStorage.clear(); localStorage.clear()")
         self.driver.get(self.url)
         self.wait("window.tengen && tengen.link.open && tengen.game.current.facts")
-        self.js("window.settingsAtFirst = JSON.stringify(tengen.settings)")
+        if fresh:  # else they are those that a test has chosen
+            self.js("window.settingsAtFirst = JSON.stringify(tengen.settings)")
         return self
 
     @property
@@ -200,7 +201,7 @@ class Page:
     def reset(self) -> None:
         """Bring an open page back to how it opens, with nothing kept: loading it takes five times as long.
 
-        A page that was loaded in another way, or lost its connection, is left.
+        A page that was loaded again or in another way, or lost its connection, is left.
         """
         if self.is_open:
             self.js(_RESET)

@@ -23,7 +23,7 @@ from training.data.encoded import encode, encode_games, read_part, read_sizes
 from training.data.records import End, Flag, GameBuilder
 from training.data.replay_buffer import Chunk, assemble
 from training.data.shards import read_counts, write_shard
-from training.data.siblings import siblings, valued_siblings
+from training.data.siblings import siblings
 from training.learn import checkpoint
 from training.learn.averaged import load_averaged
 from training.learn.encoded_dataset import EncodedDataset, write_labels
@@ -350,7 +350,7 @@ def test_what_a_search_found_of_a_move_is_the_value_of_the_position_after_it():
     values = {30: 0.5, 31: -1.0, 50: 0.2}
     builder.add(Flag.FULL, (0.5, 0, 0.5), [30, 31, 32], [0.6, 0.3, 0.1], values=values)
     game = builder.finish(0, End.FIVE)
-    found = {int(one.moves[-1]): one for one in valued_siblings([game], 4, 1)}
+    found = {int(one.moves[-1]): one for one in siblings([game], 4, 1, valued=True)}
     assert found.keys() == {30, 31}, "those that were considered and have a value"
     assert all(one.moves[0] == 40 and one.positions == 1 and not one.counts[0] for one in found.values())
     for point, one in found.items():

@@ -29,7 +29,7 @@ from training.data.columns import SIDES
 from training.data.records import SAMPLED, SelfPlayRecord
 from training.data.replay_buffer import Chunk, Size, assemble, chunks_of
 from training.data.shards import RecordError, list_shards, read_counts, read_shards
-from training.data.siblings import siblings, valued_siblings
+from training.data.siblings import siblings
 from training.files.atomic import replacing, write_atomically
 from training.files.foreign import ForeignFileError, is_count, is_list_of, read_table
 
@@ -127,12 +127,12 @@ class Extra:
     """Positions that are encoded in addition to those of games.
 
     Attributes:
-        unknown: sibling positions without a target, for each position of the games.
+        unlabelled: sibling positions without a target, for each position of the games.
         valued: sibling positions with a searched value, likewise.
         more: makes further positions; it goes to other processes.
     """
 
-    unknown: float = 0.0
+    unlabelled: float = 0.0
     valued: float = 0.0
     more: More | None = None
 
@@ -143,9 +143,9 @@ def _encode_shard(path: Path, extra: Extra) -> tuple[str, int, dict[Size, list[P
     for _, games in read_shards([path], errors.append):
         seed = zlib.crc32(path.name.encode())
         found = {size: [part] for size, part in encode_games(games).items()}
-        for size, part in encode_games(siblings(games, extra.unknown, seed)).items():
+        for size, part in encode_games(siblings(games, extra.unlabelled, seed)).items():
             found[size].append(replace(part, root=np.zeros_like(part.root)))
-        for size, part in encode_games(valued_siblings(games, extra.valued, seed)).items():
+        for size, part in encode_games(siblings(games, extra.valued, seed, valued=True)).items():
             found[size].append(replace(part, result=np.full_like(part.result, NO_RESULT)))
         for size, part in extra.more(games, seed).items() if extra.more else ():
             found[size].append(part)

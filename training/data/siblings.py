@@ -8,7 +8,7 @@ search found of a move, that is a target for the value of the position after it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,44 +19,18 @@ _CONSIDERED = 8
 _LEAST = 0.004  # of the best move's share of the target
 
 
-def siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
-    """Return sibling positions, each as a game of one recorded position without a target.
+def siblings(
+    games: Sequence[SelfPlayRecord], share: float, seed: int, *, valued: bool = False
+) -> list[SelfPlayRecord]:
+    """Return sibling positions, each as a game of one recorded position without a policy target.
 
     Args:
         games: whose positions that were searched in full and not proven are gone out from.
         share: how many for each of the games' positions; fewer where too few moves were considered.
         seed: of the draws.
+        valued: only after moves with a value in `SelfPlayRecord.values`, which becomes the searched value:
+            chances of win and loss alone, since utility is all that is known. Else that means nothing.
     """
-
-    def equal(game: SelfPlayRecord, row: int) -> dict[int, float]:
-        return dict.fromkeys(game.policy(row)[0].tolist(), 0.0)
-
-    return _after_moves(games, share, seed, equal)
-
-
-def valued_siblings(games: Sequence[SelfPlayRecord], share: float, seed: int) -> list[SelfPlayRecord]:
-    """Return sibling positions whose value the search found, each as a game of one recorded position.
-
-    Utility is all that is known of a move, so the searched value has chances of win and loss alone.
-
-    Args:
-        games, share, seed: as of `siblings`; moves without a value in `SelfPlayRecord.values` are left out.
-    """
-
-    def worth(game: SelfPlayRecord, row: int) -> dict[int, float]:
-        points, values = game.action_values(row)
-        return dict(zip(points.tolist(), values.tolist(), strict=True))
-
-    return _after_moves(games, share, seed, worth)
-
-
-def _after_moves(
-    games: Sequence[SelfPlayRecord],
-    share: float,
-    seed: int,
-    worth: Callable[[SelfPlayRecord, int], Mapping[int, float]],
-) -> list[SelfPlayRecord]:
-    """Return positions after considered moves that `worth` has a utility of, for the side that makes them."""
     rng = random.Random(seed)
     found: list[SelfPlayRecord] = []
     wanted = 0.0
@@ -66,10 +40,11 @@ def _after_moves(
         for row in rng.sample(rows, len(rows)):
             if len(found) >= wanted:
                 break
-            known = worth(game, row)
+            points, values = game.action_values(row)
+            utility = dict(zip(points.tolist(), values.tolist(), strict=True))
             for point in _considered(game, row, rng):
-                if point in known:
-                    found.append(_position(game, row, point, known[point]))
+                if point in utility or not valued:
+                    found.append(_position(game, row, point, utility.get(point, 0.0)))
     return found
 
 

@@ -87,7 +87,7 @@ class _Size:
         root = self._arrays["root"][at].float()
         searched = root / root.sum(1, keepdim=True).clamp_min(1)
         result = self._arrays["result"][at].long()
-        played = torch.nn.functional.one_hot(result.clamp_max(2), 3) * root.any(1, keepdim=True)
+        played = torch.nn.functional.one_hot(result, NO_RESULT + 1)[:, :3] * root.any(1, keepdim=True)
         taught = None
         if self._labels:
             policies = ("policy", "soft", "reply")
@@ -97,7 +97,7 @@ class _Size:
             planes=self.planes(at, turn),
             policy=target(self._arrays["policy"]),
             reply=target(self._arrays["reply"]),
-            z=torch.where((result == NO_RESULT)[:, None], searched, played.float()),
+            z=played + (result == NO_RESULT)[:, None] * searched,
             root_wdl=searched,
             rules=self._arrays["rule"][at].long(),
             taught=taught,
