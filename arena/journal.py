@@ -15,6 +15,7 @@ from engine.errors import PositionError
 from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
 from engine.rules.geometry import format_moves, parse_moves
+from engine.rules.rule import Rule
 
 VERSION = 1
 _KEY = "tengen_match"
@@ -43,7 +44,7 @@ class GameJournal:
         settings = json.loads(json.dumps(settings))
         keep = 0
         if path.exists():
-            keep = self._read(path.read_bytes(), settings)
+            _, self.games, keep = _parse(path, path.read_bytes(), settings)
         self._file: IO[bytes] = open(path, "r+b" if keep else "wb")  # noqa: SIM115 - closed by close
         self._file.truncate(keep)
         self._file.seek(keep)
@@ -63,33 +64,59 @@ class GameJournal:
         self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         self._file.flush()
 
-    def _read(self, data: bytes, settings: dict[str, Any]) -> int:
-        """Take in the games of a file and return how many of its bytes are whole lines."""
-        whole = data.rfind(b"\n") + 1
-        for number, line in enumerate(data[:whole].splitlines(), 1):
-            try:
-                found = json.loads(line)
-                if number == 1:
-                    self._check(found, settings)
-                else:
-                    index, game = _from_line(found, settings)
-                    self.games[index] = game
-            except GameJournalError:
-                raise
-            except (ValueError, KeyError, TypeError, IndexError, PositionError) as error:
-                raise GameJournalError(f"{self.path}, line {number} is damaged: {error}") from error
-        return whole
 
-    def _check(self, head: dict[str, Any], settings: dict[str, Any]) -> None:
-        if head[_KEY] != VERSION:
-            raise GameJournalError(f"{self.path} is of version {head[_KEY]}, not {VERSION}")
-        old = head["settings"]
-        for key in sorted(old.keys() | settings.keys()):
-            if old.get(key) != settings.get(key):
-                was, now = (shortened(side.get(key)) for side in (old, settings))
+def read_journal(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
+    """Return the settings of a match and its finished games by their index, whichever match it was.
+
+    Raises:
+        GameJournalError: the file is none, or damaged.
+        OSError: it cannot be read.
+    """
+    settings, games, _ = _parse(path, path.read_bytes(), None)
+    try:
+        Rule(settings["rule"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise GameJournalError(f"{path} is no file of a match, or is damaged: {error}") from error
+    return settings, games
+
+
+def _parse(
+    path: Path, data: bytes, expected: dict[str, Any] | None
+) -> tuple[dict[str, Any], dict[int, GameRecord], int]:
+    """Return settings and games of a file, and how many of its bytes are whole lines.
+
+    Args:
+        expected: settings of the match that the file must be of; None: of any.
+    """
+    whole = data.rfind(b"\n") + 1
+    settings, games = expected or {}, {}
+    for number, line in enumerate(data[:whole].splitlines(), 1):
+        try:
+            found = json.loads(line)
+            if number > 1:
+                index, game = _from_line(found, settings)
+                games[index] = game
+            else:
+                settings = _settings(path, found, expected)
+        except GameJournalError:
+            raise
+        except (ValueError, KeyError, TypeError, IndexError, PositionError) as error:
+            raise GameJournalError(f"{path}, line {number} is damaged: {error}") from error
+    return settings, games, whole
+
+
+def _settings(path: Path, head: dict[str, Any], expected: dict[str, Any] | None) -> dict[str, Any]:
+    if head[_KEY] != VERSION:
+        raise GameJournalError(f"{path} is of version {head[_KEY]}, not {VERSION}")
+    found: dict[str, Any] = head["settings"]
+    if expected is not None:
+        for key in sorted(found.keys() | expected.keys()):
+            if found.get(key) != expected.get(key):
+                was, now = (shortened(side.get(key)) for side in (found, expected))
                 raise GameJournalError(
-                    f"{self.path} holds games of another match: {key} was {was}, not {now}; name another file"
+                    f"{path} holds games of another match: {key} was {was}, not {now}; name another file"
                 )
+    return found
 
 
 def shortened(value: object, most: int = 60) -> str:

@@ -2,6 +2,7 @@
 
     python -m training.holdout judge runs/mine/nets/c000012.fp32.onnx newer.fp32.onnx --records kept
     python -m training.holdout judge older.fp32.onnx newest.fp32.onnx --set holdout.jsonl.xz
+    python -m training.holdout results older.fp32.onnx newest.fp32.onnx --games match.games.jsonl
     python -m training.holdout make --out holdout.jsonl.xz --games matches/rapfi --records kept
     python -m training.holdout join holdout.jsonl.xz more.jsonl.xz --out both.jsonl.xz
 
@@ -14,6 +15,11 @@ score of win, draw and loss against the result of the game; squared distance of 
 how well win - loss tells won games from lost ones (area under the curve). Below stands how the other nets
 differ from the first, with 95 % intervals, then all nets on each size of the board. These numbers say what a
 net has learned, games say how it plays.
+
+`results` asks how well the values of nets foretell the results of games: for every third position of games
+that were saved, of a match (the file of games next to its --json) or of self-play, it prints the correlation
+of win - loss with the result, in all and by the number of stones. The games should be strong ones, from
+openings that no net learned from.
 
 `make` draws one position a game, from games that were saved (`training.match --save`) and from the records of
 self-play, half of each where there are enough, and searches each for a long time. It continues where it was
@@ -30,6 +36,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from arena.openings import is_playable
 from engine.errors import EngineError
 from engine.evaluator.make import net_path
 from training.files import console
@@ -52,7 +59,11 @@ from training.measure.holdout import (
     table_by_size,
     write_set,
 )
+from training.measure.results import foretell
+from training.measure.results import table as results_table
 from training.play.evaluators import load_evaluator
+
+_GAMES = "folder of .psq or .sgf, or file of games of a match"
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -63,9 +74,13 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     source = judging.add_mutually_exclusive_group(required=True)
     source.add_argument("--set", type=Path, metavar="FILE", help="that `make` wrote")
     source.add_argument("--records", type=Path, metavar="FOLDER", help="of shards that no net learned from")
+    asking = commands.add_parser("results", help="how well values of nets foretell results of games")
+    asking.add_argument("nets", nargs="+", metavar="NET", help="file of a net, `uniform` or `tactical`")
+    asking.add_argument("--games", type=Path, action="append", default=[], metavar="PATH", help=_GAMES)
+    asking.add_argument("--records", type=Path, action="append", default=[], help="folder of shards")
     making = commands.add_parser("make", help="label positions")
     making.add_argument("--out", type=Path, required=True, help="file to write")
-    making.add_argument("--games", type=Path, action="append", default=[], help="folder of .psq or .sgf")
+    making.add_argument("--games", type=Path, action="append", default=[], metavar="PATH", help=_GAMES)
     making.add_argument("--records", type=Path, action="append", default=[], help="folder of shards")
     making.add_argument("--count", type=int, default=3600, help="positions to search (3600)")
     making.add_argument("--simulations", type=int, default=50_000, help="of each search (50000)")
@@ -89,9 +104,27 @@ def _judge(args: argparse.Namespace) -> None:
         recipe, positions = read_set(args.set)
         simulations = recipe.get("simulations")
         print(f"{args.set.name}: {len(positions)} positions, searched with {simulations} simulations")
-    names = [Path(net).name.removesuffix(".onnx").removesuffix(".fp32") for net in args.nets]
+    names = _names(args.nets)
     judgements = [judge(load_evaluator(net), positions) for net in args.nets]
     for line in (*table(names, judgements), *table_by_size(names, judgements, positions)):
+        print(line)
+
+
+def _names(nets: Sequence[str]) -> list[str]:
+    return [Path(net).name.removesuffix(".onnx").removesuffix(".fp32") for net in nets]
+
+
+def _results(args: argparse.Namespace) -> None:
+    for folder in args.records:
+        _needs_folder(folder)
+    played, recorded = gather(args.games, args.records, _skipped)
+    games = [g for g in (*played, *recorded) if is_playable(g.points[:-1], g.width, g.height, g.rule)]
+    games.sort(key=lambda game: (game.width, game.height))
+    nets = [foretell(load_evaluator(net), games) for net in args.nets] if games else []
+    if not nets or not len(nets[0].result):
+        raise ValueError("no finished game with a position after its opening; --games or --records is needed")
+    print(f"{len(games)} games, {len(nets[0].result)} positions")
+    for line in results_table(_names(args.nets), nets):
         print(line)
 
 
@@ -109,7 +142,7 @@ def _make(args: argparse.Namespace) -> None:
         raise ValueError(
             "--count, --simulations and --workers are at least 1; --games or --records is needed"
         )
-    for folder in (*args.games, *args.records):
+    for folder in args.records:
         _needs_folder(folder)
     net = net_path(args.net).name if args.net == "default" else args.net  # the default will be another one
     config = DeepConfig(args.simulations, net, args.seed)
@@ -138,7 +171,7 @@ def _join(args: argparse.Namespace) -> None:
     print(f"{args.out}: {len(positions)} positions of {len(args.sets)} sets; {size} bytes")
 
 
-_COMMANDS = {"judge": _judge, "make": _make, "join": _join}
+_COMMANDS = {"judge": _judge, "results": _results, "make": _make, "join": _join}
 
 
 @console.command(HoldoutError, ValueError, OSError, EngineError)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from arena.journal import read_journal
 from arena.openings import is_playable
 from arena.pool import executor
 from arena.timing_lock import pause_while_timed
@@ -33,6 +34,8 @@ from training.measure.holdout import HoldoutError, Position
 
 FEWEST_STONES = 4
 """A position has at least so many stones (derived: openings are given by hand)."""
+ENDED = ("five", "draw")
+"""Reasons of games whose result says something of their positions."""
 MOST_MOVES = 40
 """Moves of the deep search that are kept, the most visited ones (derived: the others have < 0.1 % each)."""
 
@@ -89,9 +92,25 @@ def read_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[tuple[P
 def saved_games(folder: Path, on_skip: Callable[[str], None]) -> Iterator[Game]:
     """Yield the finished games of a folder of .psq and .sgf files, in order of their names."""
     for _, game in read_games(folder, on_skip):
-        if game.reason in ("five", "draw"):
+        if game.reason in ENDED:
             yield Game(
                 folder.name, game.width, game.height, game.rule, game.opening_stones,
+                tuple(game.points), game.winner,
+            )  # fmt: skip
+
+
+def match_games(file: Path) -> Iterator[Game]:
+    """Yield the games of a match file (`arena.journal`) that ended by a five or a draw, in order.
+
+    Raises:
+        GameJournalError: the file is none, or damaged.
+        OSError: it cannot be read.
+    """
+    settings, games = read_journal(file)
+    for _, game in sorted(games.items()):
+        if game.reason in ENDED:
+            yield Game(
+                file.name, game.width, game.height, int(settings["rule"]), game.opening_stones,
                 tuple(game.points), game.winner,
             )  # fmt: skip
 
@@ -213,9 +232,7 @@ def _label(config: DeepConfig, game: Game, stones: int) -> Position | None:
     return _labeller(config).label(game, stones)
 
 
-def labels(
-    config: DeepConfig, drawn: Sequence[tuple[Game, int]], workers: int
-) -> Generator[Position | None]:
+def labels(config: DeepConfig, drawn: Sequence[tuple[Game, int]], workers: int) -> Generator[Position | None]:
     """Yield the results of deep searches of drawn positions, in their order; None for a solved one.
 
     Raises:
@@ -266,7 +283,14 @@ class Progress:
 def gather(
     games: Iterable[Path], records: Iterable[Path], on_skip: Callable[[str], None]
 ) -> tuple[list[Game], list[Game]]:
-    """Return the games of folders of saved games, and those of folders of shards."""
-    played = [game for folder in games for game in saved_games(folder, on_skip)]
+    """Return the games of folders of saved games or files of matches, and those of folders of shards.
+
+    Raises:
+        GameJournalError: a file is none of a match, or damaged.
+        OSError: a file cannot be read.
+    """
+    played: list[Game] = []
+    for path in games:
+        played += saved_games(path, on_skip) if path.is_dir() else match_games(path)
     recorded = [game for folder in records for game in recorded_games(folder, on_skip)]
     return played, recorded
