@@ -46,12 +46,19 @@ from arena.timing_lock import holding
 from engine.errors import EngineError
 from engine.games.record import GameRecord
 from engine.pipes import run_piped
-from engine.rules.rule import Rule
+from engine.rules.rule import Rule, rule_from_text, rule_name
 
 QUIET_S = 30.0
 """Seconds between the lines of a quiet match."""
 Lend = Callable[[argparse.Namespace, MatchConfig], AbstractContextManager[tuple[Executor, int] | None]]
 """Lends workers elsewhere, and says how many; None for those of this machine."""
+
+
+def _rule(text: str) -> int:
+    try:
+        return int(rule_from_text(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def make_parser(program: str = "arena.match", more: str = "") -> argparse.ArgumentParser:
@@ -89,9 +96,8 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
     parser.add_argument(
         "--memory", type=int, default=TOURNAMENT_BYTES, help=f"INFO max_memory, bytes ({TOURNAMENT_BYTES})"
     )
-    parser.add_argument(
-        "--rule", type=int, default=0, choices=[int(r) for r in Rule], help="INFO value of the rule (0)"
-    )
+    rules = ", ".join(f"{int(rule)} {rule_name(rule)}" for rule in Rule)
+    parser.add_argument("--rule", type=_rule, default=0, help=f"number or name: {rules} (0)")
     parser.add_argument("--size", default="15", help="board, N or WxH (15)")
     parser.add_argument("--openings", type=Path, help="file of dx,dy lines; without it random openings")
     parser.add_argument(

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from arena.match_config import MatchConfig
 from arena.openings import OpeningError
+from engine.commands.options import parse_rule
 from engine.errors import EngineError
 from training.files import console
 from training.measure.players import PLAYERS
@@ -41,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser, games: int = 20_000) -> None:
     parser.add_argument("--nodes", type=int, help="simulations a move")
     parser.add_argument("--turn-ms", type=int, help="ms of processor time a move")
     parser.add_argument("--with", dest="common", default="", metavar="KEY=VALUE,...", help="for both players")
-    parser.add_argument("--rule", type=int, default=0, help="INFO value of the rule (0)")
+    parser.add_argument("--rule", type=parse_rule, default=0, help="number or name (freestyle)")
     parser.add_argument("--size", type=int, default=15, help="side of the board (15)")
     parser.add_argument("--memory", type=int, default=367_001_600, help="bytes a player (367001600)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
@@ -61,7 +62,7 @@ def config_of(args: argparse.Namespace) -> SpaceConfig:
     player = f"engine:{args.common}"
     match = MatchConfig(
         a=player, b=player, limits=limits_of(args.turn_ms, args.nodes, args.memory), games=2,
-        rule=args.rule, width=args.size, height=args.size, openings=args.openings,
+        rule=int(args.rule), width=args.size, height=args.size, openings=args.openings,
         concurrency=args.concurrency, seed=args.seed, kinds=PLAYERS,
     )  # fmt: skip
     return SpaceConfig(read_space(args.space), match, 1, args.seed)

@@ -8,7 +8,7 @@ import re
 from engine.config import MAX_THREADS, MIN_THREADS, EngineConfig, load_config
 from engine.ranges import shown
 from engine.rules._board import MAX_SIDE, MIN_SIDE
-from engine.rules.rule import Rule, rule_from_mask
+from engine.rules.rule import Rule, rule_from_text
 
 
 def add_config_options(parser: argparse.ArgumentParser, *, threads: bool = False) -> None:
@@ -104,8 +104,6 @@ def parse_rule(text: str) -> Rule:
         argparse.ArgumentTypeError: neither.
     """
     try:
-        if text.strip().isdigit():
-            return rule_from_mask(int(text))
-        return Rule[text.strip().upper().replace("-", "_")]
-    except (ValueError, KeyError):
-        raise argparse.ArgumentTypeError(f"unknown rule {text!r}") from None
+        return rule_from_text(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -104,6 +104,19 @@ def rule_name(rule: int) -> str:
     return Rule(rule).name.lower().replace("_", "-")
 
 
+def rule_from_text(text: str) -> Rule:
+    """Return the rule that a person names: `rule_name` in any case, or a number as of `rule_from_mask`.
+
+    Raises:
+        ValueError: neither.
+    """
+    word = text.strip()
+    try:
+        return rule_from_mask(int(word)) if word.isdecimal() else Rule[word.upper().replace("-", "_")]
+    except (ValueError, KeyError):
+        raise ValueError(f"unknown rule {text!r}") from None
+
+
 def rule_of_words(text: str) -> Rule | None:
     """Return the rule that a program's text names, None if it names none that is known."""
     word = "".join(c for c in text.lower() if c.isalnum())

@@ -190,6 +190,17 @@ def test_an_unknown_manager_is_a_usage_error(capsys):
     assert "invalid choice: 'nobody'" in capsys.readouterr().err
 
 
+def test_a_rule_is_a_number_or_a_name(tmp_path, capsys):
+    arguments = ["--a", "random", "--b", "random", "--games", "2", "--size", "9", "--quiet"]
+    for text, rule in (("standard-caro", 9), ("Renju", 4), ("8", 8)):
+        assert main([*arguments, "--rule", text, "--json", str(tmp_path / f"{rule}.json")]) == 0
+        head = json.loads((tmp_path / f"{rule}.games.jsonl").read_text().splitlines()[0])
+        assert head["settings"]["rule"] == rule
+    with pytest.raises(SystemExit):
+        main([*arguments, "--rule", "chess"])
+    assert "unknown rule 'chess'" in capsys.readouterr().err
+
+
 def test_a_start_is_not_charged_to_a_scaled_clock_nor_a_wait_for_a_core():
     clock = MatchClock(BrainLimits(turn_ms=50, match_ms=300, tolerance_ms=0))
     clock.count(900, least_ms=1000)

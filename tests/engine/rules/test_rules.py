@@ -8,7 +8,7 @@ import pytest
 
 from engine.rules import _board, geometry
 from engine.rules._board import Board
-from engine.rules.rule import NET_RULES, Rule, rule_from_mask
+from engine.rules.rule import NET_RULES, Rule, rule_from_mask, rule_from_text, rule_name
 from tests.helpers.rules import row_board
 
 # the stone at ? makes the row; which rules call it a win, for X as black and as white
@@ -240,3 +240,12 @@ def test_vectors_and_plain_code_make_the_same_tables(rule: int) -> None:
 def test_plain_code_plays_when_told() -> None:
     assert _board.use_vectors(False) is True
     assert _board.use_vectors(True) is False
+
+
+def test_a_rule_is_named_by_number_or_name():
+    assert [rule_from_text(str(int(rule))) for rule in Rule] == list(Rule)
+    assert [rule_from_text(rule_name(rule)) for rule in Rule] == list(Rule)
+    assert rule_from_text(" Standard_Caro ") is Rule.STANDARD_CARO
+    for text in ("", "chess", "64", "-1", "²", "1.0"):
+        with pytest.raises(ValueError, match="unknown rule"):
+            rule_from_text(text)
