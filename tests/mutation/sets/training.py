@@ -23,7 +23,12 @@ RECORDS = pytest("tests/training/data/test_records.py")
 LEAVES = pytest("tests/training/data/test_leaves.py")
 OPTIMIZER = pytest("tests/training/learn/test_optimizer.py")
 OFFLINE = pytest("tests/training/test_offline.py")
+RESULTS = pytest("tests/training/measure/test_results.py", "tests/training/test_from_games.py")
 DATA_PARALLEL = pytest("tests/training/learn/test_data_parallel.py")
+
+
+def _results(name: str, old: str, new: str, file: str) -> Mutation:
+    return Mutation(name, file, old, new, RESULTS)
 
 
 def _losses(name: str, old: str, new: str) -> Mutation:
@@ -336,6 +341,30 @@ OTHERS = (
         "black=setup.number % 2",
         "black=0",
         "arena/referee.py",
+    ),
+    _results(
+        "values are compared with the result for black",
+        "1.0 if game.winner == board.to_move",
+        "1.0 if game.winner == 0",
+        "training/measure/results.py",
+    ),
+    _results(
+        "positions count as games of their own in the error of a correlation",
+        "(n - 1) / n * ((left_out",
+        "1 / n * ((left_out",
+        "training/measure/results.py",
+    ),
+    _results(
+        "a match's games on time teach too",
+        "if game.reason in ENDED:\n            yield Game(\n                file.name",
+        "if game.reason:\n            yield Game(\n                file.name",
+        "training/measure/deep.py",
+    ),
+    _results(
+        "both sides learn that they won",
+        "won = game.winner == ply % 2",
+        "won = True",
+        "training/from_games.py",
     ),
 )
 
