@@ -1,5 +1,6 @@
 """How well values foretell results: positions of games, correlations worked out by hand, the command."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from arena.journal import GameJournal
 from engine.games.record import GameRecord
 from engine.rules._board import EMPTY
+from tests.helpers.paths import ROOT
 from training.data.records import End, GameBuilder
-from training.data.shards import write_shard
+from training.data.shards import list_shards, read_shard, write_shard
 from training.holdout import main
 from training.measure.deep import Game, match_games
 from training.measure.results import Foretold, foretell, gap, table
@@ -131,3 +133,11 @@ def test_nothing_to_ask_about_is_one_line(tmp_path, capsys):
     head = {"tengen_match": 1, "settings": {"size": [9, 9], "rule": 0}}
     (tmp_path / "m.games.jsonl").write_text(json.dumps(head) + "\n")
     assert main(["results", "tactical", "--games", str(tmp_path / "m.games.jsonl")]) == 2
+
+
+def test_the_strong_games_of_the_project_are_those_of_the_record():
+    files = list_shards(ROOT / "docs" / "strong-games")
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    assert digest in (ROOT / "training" / "record" / "measurement.md").read_text(encoding="utf-8")
+    games = [game for file in files for game in read_shard(file)]
+    assert len(games) == 982 and {(g.width, g.height, g.rule) for g in games} == {(15, 15, 0)}
