@@ -285,7 +285,7 @@ def _only_one(folder: Path) -> Iterator[None]:
     path, other = folder / "process", _running(folder)
     if other is not None and other != os.getpid():
         raise ValueError(f"process {other} works on {folder}; --stop ends it")
-    path.write_text(f"{os.getpid()}\n")
+    write_whole(path, f"{os.getpid()}\n".encode())  # others read it while it is written
     try:
         yield
     finally:

@@ -139,7 +139,7 @@ def test_it_is_stopped_with_all_its_brains_and_goes_on(plan: Path, tmp_path: Pat
     while not brains:
         assert time.monotonic() < deadline_s, (out / "log.txt").read_text()
         with_process = (out / "process").exists()
-        parent = psutil.Process(int((out / "process").read_text() or 0)) if with_process else None
+        parent = psutil.Process(int((out / "process").read_text())) if with_process else None
         family = parent.children(recursive=True) if parent else []
         brains = [p for p in family if "stub.py" in " ".join(p.cmdline())]
     assert main(["--plan", str(plan), "--out", str(out), "--brain", brain]) == 2, "one at a time"
