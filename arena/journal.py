@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from engine.errors import PositionError
 from engine.games.record import GameRecord
-from engine.rules._board import EMPTY
+from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE
 from engine.rules.geometry import format_moves, parse_moves
 from engine.rules.rule import Rule
 
@@ -68,6 +68,8 @@ class GameJournal:
 def read_journal(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
     """Return the settings of a match and its finished games by their index, whichever match it was.
 
+    The settings have a rule and a size that the kernel plays. The moves are on the board, no more is checked.
+
     Raises:
         GameJournalError: the file is none, or damaged.
         OSError: it cannot be read.
@@ -75,7 +77,9 @@ def read_journal(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
     settings, games, _ = _parse(path, path.read_bytes(), None)
     try:
         Rule(settings["rule"])
-    except (ValueError, KeyError, TypeError) as error:
+        if not all(MIN_SIDE <= int(side) <= MAX_SIDE for side in settings["size"]):
+            raise ValueError(f"a board of {settings['size']}")
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise GameJournalError(f"{path} is no file of a match, or is damaged: {error}") from error
     return settings, games
 
@@ -100,7 +104,7 @@ def _parse(
                 settings = _settings(path, found, expected)
         except GameJournalError:
             raise
-        except (ValueError, KeyError, TypeError, IndexError, PositionError) as error:
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError, PositionError) as error:
             raise GameJournalError(f"{path}, line {number} is damaged: {error}") from error
     return settings, games, whole
 
@@ -134,7 +138,7 @@ def _to_line(index: int, game: GameRecord) -> dict[str, Any]:
 
 
 def _from_line(line: dict[str, Any], settings: dict[str, Any]) -> tuple[int, GameRecord]:
-    width, height = settings["size"]
+    width, height = (int(side) for side in settings["size"])
     black, white = (str(name) for name in line["names"])
     points = parse_moves(line["moves"], width, height)
     times_ms = [float(ms) for ms in line["ms"]]

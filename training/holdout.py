@@ -16,7 +16,7 @@ how well win - loss tells won games from lost ones (area under the curve). Below
 differ from the first, with 95 % intervals, then all nets on each size of the board. These numbers say what a
 net has learned, games say how it plays.
 
-`results` asks how well the values of nets foretell the results of games: for every third position of games
+`results` asks how well the values of nets predict the results of games: for every third position of games
 that were saved, of a match (the file of games next to its --json) or of self-play, it prints the correlation
 of win - loss with the result, in all and by the number of stones. The games should be strong ones, from
 openings that no net learned from.
@@ -59,7 +59,7 @@ from training.measure.holdout import (
     table_by_size,
     write_set,
 )
-from training.measure.results import foretell
+from training.measure.results import predict
 from training.measure.results import table as results_table
 from training.play.evaluators import load_evaluator
 
@@ -74,7 +74,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     source = judging.add_mutually_exclusive_group(required=True)
     source.add_argument("--set", type=Path, metavar="FILE", help="that `make` wrote")
     source.add_argument("--records", type=Path, metavar="FOLDER", help="of shards that no net learned from")
-    asking = commands.add_parser("results", help="how well values of nets foretell results of games")
+    asking = commands.add_parser("results", help="how well values of nets predict results of games")
     asking.add_argument("nets", nargs="+", metavar="NET", help="file of a net, `uniform` or `tactical`")
     asking.add_argument("--games", type=Path, action="append", default=[], metavar="PATH", help=_GAMES)
     asking.add_argument("--records", type=Path, action="append", default=[], help="folder of shards")
@@ -120,7 +120,7 @@ def _results(args: argparse.Namespace) -> None:
     played, recorded = gather(args.games, args.records, _skipped)
     games = [g for g in (*played, *recorded) if is_playable(g.points[:-1], g.width, g.height, g.rule)]
     games.sort(key=lambda game: (game.width, game.height))
-    nets = [foretell(load_evaluator(net), games) for net in args.nets] if games else []
+    nets = [predict(load_evaluator(net), games) for net in args.nets] if games else []
     if not nets or not len(nets[0].result):
         raise ValueError("no finished game with a position after its opening; --games or --records is needed")
     print(f"{len(games)} games, {len(nets[0].result)} positions")

@@ -1,4 +1,4 @@
-"""How well a net's values foretell the results of games.
+"""How well a net's values predict the results of games.
 
 From each game every third position after its opening is taken, so that both colours are to move in turn.
 Over all of them win - loss is correlated with the result, both for the side to move. Positions of a game
@@ -19,17 +19,16 @@ from engine.encoding import encode
 from engine.evaluator.base import Evaluator
 from engine.rules._board import EMPTY, Board
 from training.measure.deep import Game
-from training.measure.holdout import correlation
+from training.measure.holdout import BATCH, correlation
 
 EVERY = 3
 """Plies from one position to the next (derived: odd, so that either colour is to move)."""
-BATCH = 32
 PHASES = ((0, 16), (16, 40), (40, 80), (80, 1 << 16))
 """Stones on the board, from and below (derived: opening, two parts of the fight, and what is left)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class Predictions:
     """What a net said of positions of games.
 
     Attributes:
@@ -59,7 +58,7 @@ class Foretold:
         return np.stack([np.bincount(self.game[part], column, games) for column in columns], axis=1)
 
 
-def foretell(evaluator: Evaluator, games: Sequence[Game]) -> Foretold:
+def predict(evaluator: Evaluator, games: Sequence[Game]) -> Predictions:
     """Evaluate positions of games by a net.
 
     Args:
@@ -92,11 +91,11 @@ def foretell(evaluator: Evaluator, games: Sequence[Game]) -> Foretold:
             board.place(point)
     ask()
     results, stones, numbers = np.array(rows).reshape(-1, 3).T
-    return Foretold(np.array(utility), results, stones.astype(np.intp), numbers.astype(np.intp))
+    return Predictions(np.array(utility), results, stones.astype(np.intp), numbers.astype(np.intp))
 
 
 def correlations(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return correlations of sums [..., 6] in the order of `Foretold.sums`; nan without spread."""
+    """Return correlations of sums [..., 6] in the order of `Predictions.sums`; nan without spread."""
     n, u, z, uz, uu, zz = np.moveaxis(sums, -1, 0)
     squares = (np.maximum(n * uu - u * u, 0), np.maximum(n * zz - z * z, 0))
     return correlation(np.stack([n * uz - u * z, *squares], axis=-1))
@@ -106,7 +105,7 @@ def gap(sums: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> tuple[
     """Return by how much one correlation is above another of the same games, and its standard error.
 
     Args:
-        sums, other: [games, 6], as `Foretold.sums` gives them.
+        sums, other: [games, 6], as `Predictions.sums` gives them.
     """
     whole = correlations(sums.sum(0)) - correlations(other.sum(0))
     left_out = correlations(sums.sum(0) - sums) - correlations(other.sum(0) - other)
@@ -114,7 +113,7 @@ def gap(sums: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> tuple[
     return float(whole), float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()))
 
 
-def table(names: Sequence[str], nets: Sequence[Foretold]) -> list[str]:
+def table(names: Sequence[str], nets: Sequence[Predictions]) -> list[str]:
     """Return lines for people: a row a net, then how others differ from the first, with 95 % intervals."""
     width = max(map(len, (*names, "correlation")))
     first = nets[0]

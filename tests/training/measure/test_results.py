@@ -1,4 +1,4 @@
-"""How well values foretell results: positions of games, correlations worked out by hand, the command."""
+"""How well values predict results: positions of games, correlations worked out by hand, the command."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from training.data.records import End, GameBuilder
 from training.data.shards import list_shards, read_shard, write_shard
 from training.holdout import main
 from training.measure.deep import Game, match_games
-from training.measure.results import Foretold, foretell, gap, table
+from training.measure.results import Predictions, gap, predict, table
 
 WIN = (40, 0, 41, 1, 42, 2, 43, 9, 44)  # on 9x9: black makes five
 LOSS = (0, 40, 1, 41, 2, 42, 9, 43, 80, 44)
@@ -38,7 +38,7 @@ def game(points=WIN, winner=0, opening=2, size=9):
 
 
 def test_every_third_position_after_the_opening_is_taken_with_its_result():
-    said = foretell(Counts(), [game(), game(LOSS, 1), game((200, 201, 202, 203), EMPTY, 0, 15)])
+    said = predict(Counts(), [game(), game(LOSS, 1), game((200, 201, 202, 203), EMPTY, 0, 15)])
     assert said.stones.tolist() == [2, 5, 8, 2, 5, 8, 0, 3]
     assert said.result.tolist() == [1, -1, 1, -1, 1, -1, 0, 0]  # black moves at 2 and 8, white at 5
     assert said.game.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
@@ -51,7 +51,7 @@ def example(seed=1, games=7, noise=0.5):
     owner[-1] = games - 1
     result = rng.choice([-1.0, 0.0, 1.0], 60)
     utility = 0.3 * result + noise * rng.normal(size=60)
-    return Foretold(utility, result, rng.integers(0, 100, 60), owner)
+    return Predictions(utility, result, rng.integers(0, 100, 60), owner)
 
 
 def test_a_correlation_is_that_of_numpy_in_all_and_by_stones():
@@ -65,7 +65,7 @@ def test_a_correlation_is_that_of_numpy_in_all_and_by_stones():
 
 def test_the_error_of_a_difference_leaves_out_one_game_at_a_time():
     said, better = example(), example()
-    better = Foretold(better.utility + 0.2 * better.result, better.result, better.stones, better.game)
+    better = Predictions(better.utility + 0.2 * better.result, better.result, better.stones, better.game)
     more, error = gap(better.sums(), said.sums())
 
     def difference(keep):
@@ -103,6 +103,9 @@ def test_games_of_a_match_count_unless_they_ended_by_an_incident(tmp_path):
         b'{"tengen_match":1,"settings":{"size":[9,9]}}\n',
         b'{"tengen_match":1,"settings":{"size":[9,9],"rule":77}}\n',
         b'{"tengen_match":1,"settings":{"size":[9,9],"rule":0}}\n{"n":0}\n',
+        b'{"tengen_match":1,"settings":{"size":[9,900],"rule":0}}\n',
+        b'{"tengen_match":1,"settings":{"size":[9,Infinity],"rule":0}}\n',
+        b"[" * 100_000 + b"\n",
     ],
 )
 def test_a_file_that_is_no_match_is_one_line(tmp_path, capsys, text):
