@@ -100,7 +100,7 @@ class Conversation:
         """Carry out a command that was read at `arrival_s`, or let it wait."""
         query = self._query
         if query is not None and (command.waits() or (command.waits_in_line and self._waiting)):
-            if query.format.must_answer or not self.yixin or not command.supersedes:
+            if not (self.yixin and command.supersedes and query.format.can_be_superseded()):
                 self._waiting.append((command, arrival_s))
                 return
             self._drop_query()  # Yixin-Board does not wait for n best moves: both continue

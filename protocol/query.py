@@ -34,7 +34,8 @@ class Command:
         asks: whether the brain thinks before it answers.
         silent: whether nothing is ever answered, not even a failure.
         waits_in_line: whether it waits behind other commands that wait.
-        supersedes: whether Yixin-Board sends it while the brain still searches n best moves.
+        supersedes: whether Yixin-Board sends it while the brain still searches n best moves; it drops such
+            a query, see `AnswerFormat.can_be_superseded`.
     """
 
     __slots__ = ()
@@ -115,6 +116,10 @@ class AnswerFormat:
     must_answer: ClassVar[bool] = False
     survives_restart: ClassVar[bool] = False
     shows_progress: ClassVar[bool] = False
+
+    def can_be_superseded(self) -> bool:
+        """Return whether Yixin-Board goes on without this answer, and drops the query by its next command."""
+        return False
 
     def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Write an answer.

@@ -53,6 +53,9 @@ class BestMovesFormat(gomocup.MoveFormat):
     __slots__ = ()
     must_answer = False
 
+    def can_be_superseded(self) -> bool:
+        return True
+
 
 class Swap2OfferFormat(AnswerFormat):
     """The first three stones of swap2."""
@@ -97,6 +100,9 @@ class BalanceFormat(AnswerFormat):
     target_q: float
     places: bool
     found: tuple[int, ...] = ()
+
+    def can_be_superseded(self) -> bool:
+        return self.places
 
     def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Choose the move whose value is nearest to the target; ask for the next one, or say them all."""

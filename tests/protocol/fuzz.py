@@ -123,8 +123,10 @@ def run_batch(
     tally.questions += len(questions) + len(final)
 
 
-def fuzz(line_count: int, seed: int, *, batch: int = 400, batches_a_process: int = 25) -> Tally:
-    """Feed at least `line_count` lines to a row of brain processes.
+def fuzz(
+    line_count: int, seed: int, *, first: int = 0, batch: int = 400, batches_a_process: int = 25
+) -> Tally:
+    """Feed at least `line_count` lines to a row of brain processes, from process number `first` on.
 
     Every fifth process is never started, and every fourth is spoken to as by Yixin-Board.
 
@@ -132,7 +134,7 @@ def fuzz(line_count: int, seed: int, *, batch: int = 400, batches_a_process: int
         FuzzFailure: naming the seed of the process.
     """
     tally = Tally()
-    number = 0
+    number = first
     while tally.lines < line_count:
         rng = random.Random(seed * 1_000_003 + number)
         supply = Lines(rng)
@@ -170,9 +172,10 @@ def main() -> int:
     )
     parser.add_argument("--lines", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="process to begin with (0)")
     options = parser.parse_args()
     start_s = time.monotonic()
-    print(fuzz(options.lines, options.seed), f"in {time.monotonic() - start_s:.1f} s")
+    print(fuzz(options.lines, options.seed, first=options.first), f"in {time.monotonic() - start_s:.1f} s")
     return 0
 
 

@@ -117,6 +117,20 @@ def test_names_in_messages_are_those_of_the_board(board: Talk) -> None:
     assert any(remark.startswith("MESSAGE pv j11") for remark in board.remarks[heard:])
 
 
+@pytest.mark.parametrize(
+    ("question", "points"),
+    [(["SWAP2BOARD", "DONE"], 3), (["SWAPBOARD", "DONE"], 3), (["BALANCE 2", "7,7,2", "8,8,1", "DONE"], 2)],
+)
+def test_no_move_drops_a_question_that_is_not_the_boards(
+    board: Talk, question: list[str], points: int
+) -> None:
+    board.say(*question, "TURN 0,0", "PLAY 14,14")
+    assert len(board.next_line().split()) == points
+    assert is_free(as_move(board.next_line()), 15, [(0, 0)])
+    assert board.next_line() == "14,14"
+    board.quiet()
+
+
 def test_alphagomokus_commands() -> None:
     with Talk() as talk:
         talk.start(15, turn_ms=50)
