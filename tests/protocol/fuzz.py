@@ -12,6 +12,7 @@ and so is a question without an answer, a dead brain and one that hangs.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import re
 import sys
@@ -93,6 +94,7 @@ def run_batch(
     final = [q for q in map(model.feed, last) if q is not None]
     matcher = Matcher([*questions, *final])
     block = b"".join(line + end for line, end in zip(lines, ends, strict=True))
+    tally.lines += len(lines) + len(last)
 
     def take(line: Line | None) -> bytes:
         if line is None:
@@ -119,64 +121,82 @@ def run_batch(
         raise fail("questions are left without an answer")
     tally.answers += len(heard)
     tally.batches += 1
-    tally.lines += len(lines) + len(last)
     tally.questions += len(questions) + len(final)
 
 
-def fuzz(
-    line_count: int, seed: int, *, first: int = 0, batch: int = 400, batches_a_process: int = 25
-) -> Tally:
-    """Feed at least `line_count` lines to a row of brain processes, from process number `first` on.
+def fuzz_process(
+    seed: int, number: int, line_count: int, tally: Tally, *, batch: int = 400, batches: int = 25
+) -> None:
+    """Feed lines to one brain process, until the tally has `line_count` or all batches are through.
 
     Every fifth process is never started, and every fourth is spoken to as by Yixin-Board.
 
     Raises:
-        FuzzFailure: naming the seed of the process.
+        FuzzFailure: naming the seed and the process.
+    """
+    rng = random.Random(seed * 1_000_003 + number)
+    supply = Lines(rng)
+    model = Model(started=number % 5 != 4)
+    with Brain([*brain_command("uniform"), "--set", "seed=1"]) as brain:
+        brain.send(b"INFO timeout_turn 0\nINFO max_node 1\n")
+        if model.started:
+            brain.send(b"START 15\n")
+            line = brain.read_line(HANG_S)
+            assert line is not None and line.raw == b"OK", line
+        if model.started and number % 4 == 3:
+            brain.send(b"YXSHOWINFO\n")
+            model.feed(b"YXSHOWINFO")
+        for _ in range(batches):
+            lines = supply.batch(batch)
+            if not model.started:
+                lines = [x for x in lines if b"START" not in x.upper()]
+            ends = rng.choices([b"\n", b"\r\n", b"\r", b" \n", b"\n\n"], [60, 30, 3, 5, 2], k=len(lines))
+            try:
+                run_batch(brain, model, lines, ends, tally)
+            except FuzzFailure as failure:
+                raise FuzzFailure(f"seed {seed}, process {number}: {failure}") from failure
+            if tally.lines >= line_count:
+                break
+        brain.send(b"END\n")
+        if brain.wait_exit_s(5.0) is None or brain.process.returncode != 0:
+            raise FuzzFailure(f"seed {seed}, process {number}: no clean exit: {brain.why_gone()}")
+
+
+def fuzz(line_count: int, seed: int) -> Tally:
+    """Feed at least `line_count` lines to a row of brain processes.
+
+    Raises:
+        FuzzFailure: the first one.
     """
     tally = Tally()
-    number = first
-    while tally.lines < line_count:
-        rng = random.Random(seed * 1_000_003 + number)
-        supply = Lines(rng)
-        model = Model(started=number % 5 != 4)
-        with Brain([*brain_command("uniform"), "--set", "seed=1"]) as brain:
-            brain.send(b"INFO timeout_turn 0\nINFO max_node 1\n")
-            if model.started:
-                brain.send(b"START 15\n")
-                line = brain.read_line(HANG_S)
-                assert line is not None and line.raw == b"OK", line
-            if model.started and number % 4 == 3:
-                brain.send(b"YXSHOWINFO\n")
-                model.feed(b"YXSHOWINFO")
-            for _ in range(batches_a_process):
-                lines = supply.batch(batch)
-                if not model.started:
-                    lines = [x for x in lines if b"START" not in x.upper()]
-                ends = rng.choices([b"\n", b"\r\n", b"\r", b" \n", b"\n\n"], [60, 30, 3, 5, 2], k=len(lines))
-                try:
-                    run_batch(brain, model, lines, ends, tally)
-                except FuzzFailure as failure:
-                    raise FuzzFailure(f"seed {seed}, process {number}: {failure}") from failure
-                if tally.lines >= line_count:
-                    break
-            brain.send(b"END\n")
-            if brain.wait_exit_s(5.0) is None or brain.process.returncode != 0:
-                raise FuzzFailure(f"seed {seed}, process {number}: no clean exit: {brain.why_gone()}")
-        number += 1
+    for number in itertools.count():
+        if tally.lines >= line_count:
+            break
+        fuzz_process(seed, number, line_count, tally)
     return tally
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.protocol.fuzz", description=(__doc__ or "").split("\n")[0]
-    )
+        prog="python -m tests.protocol.fuzz", description=(__doc__ or "").split("\n")[0],
+        epilog="Goes on after a failure, which names seed and process; ends with status 1 if there was one.",
+    )  # fmt: skip
     parser.add_argument("--lines", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="process to begin with (0)")
     options = parser.parse_args()
     start_s = time.monotonic()
-    print(fuzz(options.lines, options.seed, first=options.first), f"in {time.monotonic() - start_s:.1f} s")
-    return 0
+    tally, failures = Tally(), 0
+    for number in itertools.count(options.first):
+        if tally.lines >= options.lines:
+            break
+        try:
+            fuzz_process(options.seed, number, options.lines, tally)
+        except FuzzFailure as failure:
+            failures += 1
+            print(failure, flush=True)
+    print(f"{tally}, {failures} failures, in {time.monotonic() - start_s:.1f} s")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

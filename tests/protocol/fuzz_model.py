@@ -153,7 +153,7 @@ class Model:
             return _question(text, "FORBID" if self.started else "ERROR")
         if word in (b"TURN", b"BEGIN", b"PLAY", b"YXNBEST"):
             sane = word == b"BEGIN" or (
-                re.fullmatch(rb"\d+", rest) if word == b"YXNBEST" else PAIR.fullmatch(rest)
+                NUMBER.fullmatch(rest) if word == b"YXNBEST" else PAIR.fullmatch(rest)
             )
             answers = "MOVE ERROR" if sane and self.started else "ERROR"
             searches = word == b"YXNBEST" and self.gui and bool(sane)
