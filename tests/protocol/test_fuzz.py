@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from tests.protocol.fuzz import fuzz
+from tests.protocol.fuzz import MOST_FAILURES, fuzz, main
 from tests.protocol.fuzz_model import Matcher, Model, Question
 
 pytestmark = pytest.mark.posix
@@ -25,6 +25,17 @@ def test_random_and_mutated_lines(seed: int) -> None:
     tally = fuzz(LINES, seed)
     assert tally.lines >= LINES
     assert tally.answers > tally.lines // 4
+
+
+def test_a_brain_that_is_gone_is_a_failure_with_its_seed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TENGEN_TEST_BRAIN", "false")
+    monkeypatch.setattr("sys.argv", ["fuzz", "--seed", "7", "--first", "3"])
+    assert main() == 1
+    said = capsys.readouterr().out
+    assert said.startswith("seed 7, process 3: ")
+    assert f"{MOST_FAILURES} failures" in said
 
 
 def questions(*lines: bytes, started: bool = True) -> list[Question]:
