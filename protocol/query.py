@@ -118,7 +118,7 @@ class AnswerFormat:
     shows_progress: ClassVar[bool] = False
 
     def can_be_superseded(self) -> bool:
-        """Return whether Yixin-Board goes on without this answer, and drops the query by its next command."""
+        """Return whether Yixin-Board does not wait for this answer: its next command drops the query."""
         return False
 
     def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
