@@ -18,7 +18,9 @@ from engine.rules._board import EMPTY
 
 _HEADER = re.compile(r"\s*Piskvorky\s+(\d{1,4})\s*x\s*(\d{1,4})(?!\d)", re.ASCII | re.IGNORECASE)
 _MOVE = re.compile(r"(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*(?:,\s*(-?\d{1,12}(?:\.\d{1,9})?))?", re.ASCII)
-_MOVES_ALONE = re.compile(r"\s*\d{1,2}\s*,\s*\d{1,2}\s*,\s*\d{1,12}\s*(?:\n|\Z)", re.ASCII)
+_MOVES_ALONE = re.compile(
+    r"\s*\d{1,2}[^\S\n]*,[^\S\n]*\d{1,2}[^\S\n]*,[^\S\n]*\d{1,12}\s*(?:\n|\Z)", re.ASCII
+)
 _RESULT = re.compile(r"([BW])\+([RTF])|Draw", re.ASCII)
 _REASONS = {"R": "resigned", "T": "time", "F": "crash"}
 _CODES = {"time": 15, "illegal": -2, "forbidden": -2, "crash": -2, "start": -2}  # protocol: Piskvork

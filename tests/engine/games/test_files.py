@@ -83,6 +83,7 @@ def test_the_first_branch_of_an_sgf_game_is_its_main_line():
         ("(;GM[4]SZ[15];B[hh]", "breaks off"),
         ("(;[hh])", "value without a property"),
         ("(;GM[4]SZ[15]%)", "unexpected '%'"),
+        ("8\n,8,0\n", "no game"),
     ],
 )
 def test_bad_games_are_refused_with_the_line(text, message):
