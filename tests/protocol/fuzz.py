@@ -17,7 +17,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from arena.errors import BrainGoneError
@@ -30,6 +30,8 @@ from tests.protocol.talk import brain_command
 
 HANG_S = 20.0
 """Silence after which a brain that owes an answer is taken for hung."""
+BATCH, BATCHES = 400, 25
+"""Lines of a batch, and batches of a process (derived: many games with one brain)."""
 MOST_FAILURES = 100
 """After which the command gives up: a brain that does not start would be tried for ever."""
 CLASSES = {
@@ -53,6 +55,7 @@ class Tally:
     questions: int = 0
     answers: int = 0
     batches: int = 0
+    failures: int = 0
 
 
 def kind_of(raw: bytes) -> str | None:
@@ -126,25 +129,7 @@ def run_batch(
     tally.questions += len(questions) + len(final)
 
 
-def fuzz_process(
-    seed: int, number: int, line_count: int, tally: Tally, *, batch: int = 400, batches: int = 25
-) -> None:
-    """Feed lines to one brain process, until the tally has `line_count` or all batches are through.
-
-    Every fifth process is never started, and every fourth is spoken to as by Yixin-Board.
-
-    Raises:
-        FuzzFailure: naming the seed and the process.
-    """
-    try:
-        _feed_process(random.Random(seed * 1_000_003 + number), number, line_count, tally, batch, batches)
-    except (FuzzFailure, BrainGoneError) as failure:
-        raise FuzzFailure(f"seed {seed}, process {number}: {failure}") from failure
-
-
-def _feed_process(
-    rng: random.Random, number: int, line_count: int, tally: Tally, batch: int, batches: int
-) -> None:
+def _feed_process(rng: random.Random, number: int, line_count: int, tally: Tally) -> None:
     supply = Lines(rng)
     model = Model(started=number % 5 != 4)
     with Brain([*brain_command("uniform"), "--set", "seed=1"]) as brain:
@@ -157,8 +142,8 @@ def _feed_process(
         if model.started and number % 4 == 3:
             brain.send(b"YXSHOWINFO\n")
             model.feed(b"YXSHOWINFO")
-        for _ in range(batches):
-            lines = supply.batch(batch)
+        for _ in range(BATCHES):
+            lines = supply.batch(BATCH)
             if not model.started:
                 lines = [x for x in lines if b"START" not in x.upper()]
             ends = rng.choices([b"\n", b"\r\n", b"\r", b" \n", b"\n\n"], [60, 30, 3, 5, 2], k=len(lines))
@@ -170,17 +155,28 @@ def _feed_process(
             raise FuzzFailure(f"no clean exit: {brain.why_gone()}")
 
 
-def fuzz(line_count: int, seed: int) -> Tally:
-    """Feed at least `line_count` lines to a row of brain processes.
+def fuzz(
+    line_count: int, seed: int, first: int = 0, on_failure: Callable[[FuzzFailure], None] | None = None
+) -> Tally:
+    """Feed at least `line_count` lines to a row of brain processes, from process number `first` on.
+
+    Every fifth process is never started, and every fourth is spoken to as by Yixin-Board.
 
     Raises:
-        FuzzFailure: the first one.
+        FuzzFailure: naming the seed and the process; with `on_failure` it is called instead.
     """
     tally = Tally()
-    for number in itertools.count():
-        if tally.lines >= line_count:
+    for number in itertools.count(first):
+        if tally.lines >= line_count or tally.failures == MOST_FAILURES:
             break
-        fuzz_process(seed, number, line_count, tally)
+        try:
+            _feed_process(random.Random(seed * 1_000_003 + number), number, line_count, tally)
+        except (FuzzFailure, BrainGoneError) as error:
+            failure = FuzzFailure(f"seed {seed}, process {number}: {error}")
+            if on_failure is None:
+                raise failure from error
+            tally.failures += 1
+            on_failure(failure)
     return tally
 
 
@@ -194,17 +190,9 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="process to begin with (0)")
     options = parser.parse_args()
     start_s = time.monotonic()
-    tally, failures = Tally(), 0
-    for number in itertools.count(options.first):
-        if tally.lines >= options.lines or failures == MOST_FAILURES:
-            break
-        try:
-            fuzz_process(options.seed, number, options.lines, tally)
-        except FuzzFailure as failure:
-            failures += 1
-            print(failure, flush=True)
-    print(f"{tally}, {failures} failures, in {time.monotonic() - start_s:.1f} s")
-    return 1 if failures else 0
+    tally = fuzz(options.lines, options.seed, options.first, lambda failure: print(failure, flush=True))
+    print(f"{tally} in {time.monotonic() - start_s:.1f} s")
+    return 1 if tally.failures else 0
 
 
 if __name__ == "__main__":
