@@ -15,7 +15,7 @@ from engine.games.renlib import is_renlib
 from engine.rules._board import Board
 from engine.rules.geometry import point_of
 
-_DRAWN = re.compile(r"^[\s\d]*[.\-_+xobw#](?:[\s\[\]]*[.\-_+xobw#]){4}", re.IGNORECASE | re.MULTILINE)
+_DRAWN = re.compile(r"^(?:[^\S\n]|\d)*[.\-_+xobw#](?:[\s\[\]]*[.\-_+xobw#]){4}", re.IGNORECASE | re.MULTILINE)
 """A row of a drawn board: five cells or more."""
 _SYMBOLS = {"x": 0, "b": 0, "o": 1, "w": 1, "#": 3, ".": None, "-": None, "_": None, "+": None}
 _CELLS = "XO.#"
@@ -91,7 +91,7 @@ def read_drawing(text: str, rule: int = 0) -> Board:
     """
     rows = []
     for line in text.splitlines():
-        cells = re.sub(r"^\s*\d+\s*|\s*\d+\s*$", "", line)
+        cells = re.sub(r"^\d+|(?<!\d)\d+$", "", line.strip())  # without the number of the row
         cells = re.sub(r"[\s\[\]]", "", cells).lower()
         if not cells or (len(cells) > 1 and cells == "abcdefghijklmnopqrstuvwxyz"[: len(cells)]):
             continue

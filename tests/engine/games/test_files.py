@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from engine.errors import PositionError
@@ -139,3 +141,12 @@ def test_positions_are_read_from_either_format():
     for text in (to_psq(record("h8h9i9", 20, 15)), to_sgf(record("h8h9i9", 20, 15, Rule.STANDARD))):
         board = read_position(text, rule=Rule.STANDARD)
         assert (board.width, board.height, board.rule, board.to_move) == (20, 15, 1, 1)
+
+
+@pytest.mark.parametrize("long", ["9" * 25_000, "7,7 7,8 " + "9" * 25_000 + "x", "1\n" * 20_000 + "x"])
+def test_a_text_of_many_digits_is_refused_soon(long):
+    text = ". . . . .\n" + long  # a drawn board; in time that grows with its length
+    began_s = time.process_time()
+    with pytest.raises(PositionError):
+        read_position(text)
+    assert time.process_time() - began_s < 2
