@@ -12,6 +12,7 @@ is not so.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -81,7 +82,8 @@ def kept(folder: Path) -> Kept:
         except RecordError as error:
             damaged(error)
     for path in sorted(records.glob("*.journal")):
-        take(read_journal(path, damaged))
+        with contextlib.suppress(FileNotFoundError):  # a run that lives made a shard of it meanwhile
+            take(read_journal(path, damaged))
     if newest := newest_good(folder / "checkpoints", found.damage.append):
         found.batches = int(newest[1]["batches"])
     return found
