@@ -91,4 +91,4 @@ def _times(rows: Sequence[Row]) -> list[str]:
             spread = " | ".join(f"{percentile(values, share):.1f}" for share in _SHARES)
             lines.append(f"| {title} | {len(values)} | {spread} |")
     starved = sum(row["starved"] for row in rows)
-    return [*lines, "", f"{starved} answers were late only because the brain's threads waited for a core."]
+    return [*lines, "", f"{starved} answers were late only because threads waited for a core."]

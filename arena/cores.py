@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -31,6 +32,11 @@ def scheduled_ms(pid: int, thread: int | None = None) -> tuple[float, float]:
             ran, waited, _ = path.read_bytes().split()
             ran_ns, waited_ns = ran_ns + int(ran), waited_ns + int(waited)
     return ran_ns / 1e6, waited_ns / 1e6
+
+
+def waited_here_ms() -> float:
+    """Return how long the calling thread has waited for a core, ms."""
+    return scheduled_ms(os.getpid(), threading.get_native_id())[1]
 
 
 def limit_data(pid: int, most_bytes: int) -> None:

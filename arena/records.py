@@ -40,8 +40,9 @@ class MoveTime:
     """Time of one move of a brain.
 
     `cold` marks the first move of a process, whose clock includes the process start. `queued_ms` is how long
-    the brain's threads were ready to run but had no core: at most so much of an overshoot is the machine's
-    (at most, since waiting within the time that the brain meant to use delays nothing).
+    the brain's threads, and those of the manager that ask and listen, were ready to run but had no core: at
+    most so much of an overshoot is the machine's (at most, since waiting within the time that the brain meant
+    to use delays nothing).
     """
 
     game: int
@@ -81,7 +82,8 @@ class PlayedGame:
         end: "five", "draw", "unfinished", or the loser's incident.
         text: what exactly went wrong, else empty.
         times: of the moves of brains.
-        starved: answers that were late only because the brain's threads waited for a core; no incidents.
+        starved: answers that were late only because threads of the brain or of its manager waited for a core;
+            no incidents.
         conversations: by player, what was said in a game with incidents.
     """
 

@@ -4,10 +4,10 @@
 
 plays the default brain against itself as the official judge would and prints games, moves, incidents by kind,
 the overshoot over timeout_turn of every move (ms, negative is under), the largest private memory and the
-results. The exit status is 1 if there was any incident. An answer that is late only because the brain's
-threads waited for a core is none: `starved` counts those, and with many of them the machine is too busy to
-tell. The first move of a process, where the manager charges the start of the process to it, is listed on its
-own.
+results. The exit status is 1 if there was any incident. An answer that is late only because threads of the
+brain or of its manager waited for a core is none: `starved` counts those, and with many of them the machine
+is too busy to tell. The first move of a process, where the manager charges the start of the process to it, is
+listed on its own.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from arena.brain_process import BrainProcess
+from arena.cores import waited_here_ms
 from arena.errors import BrainFailureError, BrainGoneError
 from arena.limits import BrainLimits, MatchClock
 from arena.lines import Line, Splitter, split_lines
@@ -104,7 +105,7 @@ class Manager:
         self._cwd, self._log_path, self._cores = cwd, log_path, cores
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._cold = self._in_step = False
-        self._queued_ms = 0.0
+        self._queued_ms = self._asking_ms = 0.0
         self._ended_talk = ""
         self._owed: list[re.Pattern[bytes]] = []
 
@@ -125,7 +126,7 @@ class Manager:
     def move(self, position: Position) -> int:
         """Ask for a move."""
         self._report_idle_lines()
-        start_s = time.monotonic()
+        start_s = self._start_clock()
         self._send(self._time_left(), *self._think_command(position))
         return self._timed_answer(start_s)
 
@@ -297,10 +298,16 @@ class Manager:
         elif not self._is_remark(line):
             self.game.report("stray line", self.player, f"{when}: {line.raw!r}")
 
+    def _start_clock(self) -> float:
+        """Return the moment at which the clock of a move starts (time.monotonic); the question follows."""
+        self._asking_ms = waited_here_ms()
+        return time.monotonic()
+
     def _timed_answer(self, start_s: float) -> int:
         """Wait for the move whose clock started at `start_s`, note its time and apply the limits."""
         cold, limit_ms = self._cold, self.clock.limit_ms()
         queued_ms = 0.0 if cold else self._queued_ms
+        queued_ms -= waited_here_ms() - self._asking_ms  # the question came later by so much
         least_ms = self.limits.cold_start_ms if cold else 0.0
         allowed_ms = self.clock.allowed_ms(least_ms)
         try:

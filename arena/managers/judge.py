@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from arena.errors import BrainGoneError
 from arena.managers.base import OK, Manager
 from arena.position import Position
@@ -40,7 +38,7 @@ class JudgeManager(Manager):
         else:
             brain = self.brain
             self._report_idle_lines()
-        start_s = time.monotonic()
+        start_s = self._start_clock()
         brain.resume()
         self._send(self._time_left(), *self._think_command(position))
         if first:  # the OK of START is never waited for; it is skipped like any other line

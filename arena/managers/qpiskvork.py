@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 from arena.lines import split_chunk
 from arena.managers.base import OK, Manager
@@ -41,7 +40,7 @@ class QpiskvorkManager(Manager):
             self._end_process()
             self._in_step = False
             self._open()
-        start_s = time.monotonic()
+        start_s = self._start_clock()
         command = self._think_command(position)
         if len(command) == 1:
             self._send(self._time_left(), *command)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.brain_process import BrainProcess
-from arena.managers import MANAGERS
+from arena.managers import MANAGERS, base
 from arena.managers.plain import PlainManager
 from arena.openings import OpeningError, place_offsets, random_opening, read_offsets
 from arena.position import KernelArbiter, Position
@@ -108,6 +108,14 @@ def test_waiting_for_a_core_is_counted_but_no_incident(monkeypatch: pytest.Monke
     records = play("judge", "late", turn_ms=100)
     assert kinds(records) == set()
     assert records[0].starved >= 1 and summarise(records, ["A", "B"])["starved"] == records[0].starved
+
+
+def test_a_manager_that_waits_for_a_core_before_it_asks_makes_no_incident(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited_ms = itertools.count(0.0, 10_000.0)
+    monkeypatch.setattr(base, "waited_here_ms", lambda: next(waited_ms))
+    assert kinds(play("judge", "late", turn_ms=100)) == set()
 
 
 def test_foul_loses() -> None:
