@@ -139,12 +139,17 @@ def compile_kernel(python: Path, tree: Path) -> None:
         if not c_file.is_file() or c_file.stat().st_mtime < pyx.stat().st_mtime:
             raise SystemExit(f"{c_file} is missing or old; run `make brain` first")
         target = tree.joinpath(*name.split(".")).with_suffix(".pyd")
-        headers = (ROOT / "engine" / "rules", ROOT / "engine" / "evaluator", python / "include")
-        includes = [f"-I{folder}" for folder in headers]
+        includes = [f"-I{folder}" for folder in (*header_folders(), python / "include")]
         run(
             [COMPILER, *FLAGS, *includes, str(c_file), "-o", str(target), str(python / "python311.dll")],
             cwd=ROOT,
         )
+
+
+def header_folders() -> list[Path]:
+    """Return the folders of the kernel's headers and modules, those that `setup.py` names among them."""
+    kernel = ROOT / "engine"
+    return sorted({path.parent for kind in ("*.h", "*.pyx") for path in kernel.rglob(kind)})
 
 
 def play(command: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from release.wine import header_folders
 from tests.protocol.process import REPOSITORY
 
 WINE = [sys.executable, "-m", "release.wine", "--keep"]
@@ -33,3 +35,10 @@ def test_pipes_are_welcome(tmp_path: Path) -> None:
         WINE, cwd=REPOSITORY, check=False, timeout=60, env={**os.environ, "PATH": ""}, capture_output=True
     )
     assert b"wine is missing" in done.stderr
+
+
+def test_the_compiler_sees_every_header_that_setup_names() -> None:
+    setup = ast.parse((REPOSITORY / "setup.py").read_text())
+    keywords = [node for node in ast.walk(setup) if isinstance(node, ast.keyword)]
+    (named,) = [ast.literal_eval(node.value) for node in keywords if node.arg == "include_dirs"]
+    assert {REPOSITORY / folder for folder in named} <= set(header_folders())
