@@ -32,6 +32,8 @@ AHEAD = 2
 
 
 _WORKER = threading.local()
+_GIVEN_UP = threading.Event()
+"""Set in a worker process that was asked to stop."""
 
 
 @contextmanager
@@ -101,7 +103,15 @@ def _interrupt_workers() -> None:
 def _give_up(number: int, frame: object) -> None:
     """End what this worker does, once: its brains are ended on the way, which must not be cut short."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _GIVEN_UP.set()
     raise SystemExit(1)
+
+
+def _unless_given_up(task: Callable[..., T], *arguments: object) -> T:
+    """Run a task; a worker that gave up still gets those that had been handed out to it."""
+    if _GIVEN_UP.is_set():
+        raise SystemExit(1)
+    return task(*arguments)
 
 
 def _begin_process(free: multiprocessing.Queue[int] | None) -> None:
@@ -137,7 +147,7 @@ def as_done(
     running: dict[Future[T], int] = {}
     while True:
         for number, given in waiting:
-            running[pool.submit(task, *given)] = number
+            running[pool.submit(_unless_given_up, task, *given)] = number
             if len(running) >= AHEAD * workers:
                 break
         if not running:

@@ -50,6 +50,35 @@ def test_workers_end_with_a_program_that_was_killed(tmp_path):
     assert not left
 
 
+SLEEPS = """
+import time
+from arena.pool import as_done, executor
+
+if __name__ == "__main__":
+    with executor(2, processes=True) as pool:
+        for _ in as_done(pool, 2, time.sleep, ((seconds,) for seconds in [0.01] * 4 + [6.0] * 20)):
+            print("done", flush=True)
+"""
+
+
+def test_a_stop_begins_none_of_the_tasks_that_were_handed_out(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(SLEEPS)
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, str(file)]
+    program = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    )
+    assert program.stdout is not None
+    for _ in range(4):
+        assert program.stdout.readline() == "done\n"
+    time.sleep(0.5)  # two tasks run, others wait in the queue of the workers
+    program.send_signal(signal.SIGINT)
+    start_s = time.monotonic()
+    program.communicate(timeout=60)
+    assert time.monotonic() - start_s < 5
+
+
 def test_results_come_whether_threads_or_processes():
     for processes in (False, True):
         with executor(2, processes=processes) as pool:
