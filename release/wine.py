@@ -29,6 +29,8 @@ from release.contents import PACKAGES, PROGRAM, ROOT, kernel_modules
 from release.same_moves import compare
 
 WORK = ROOT / "build" / "wine"
+COPIED = (*PACKAGES, "arena", "release")
+"""Packages that are packed, what they import of ours, and what packs them."""
 COMPILER = "x86_64-w64-mingw32-gcc"
 FLAGS = ("-shared", "-O3", "-ffp-contract=off", "-fno-math-errno", "-static-libgcc", "-s", "-DMS_WIN64")
 """As setup.py compiles on Linux; the result needs no library of mingw-w64."""
@@ -120,7 +122,7 @@ def copy_sources() -> Path:
     tree = WORK / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     compiled = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
-    for name in (*PACKAGES, "release"):
+    for name in COPIED:
         shutil.copytree(ROOT / name, tree / name, ignore=compiled)
     for name in ("build.spec", "LICENSE"):
         shutil.copy2(ROOT / name, tree / name)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from release.wine import header_folders
+from release.contents import PACKAGES
+from release.wine import COPIED, header_folders
 from tests.protocol.process import REPOSITORY
 
 WINE = [sys.executable, "-m", "release.wine", "--keep"]
@@ -42,3 +43,13 @@ def test_the_compiler_sees_every_header_that_setup_names() -> None:
     keywords = [node for node in ast.walk(setup) if isinstance(node, ast.keyword)]
     (named,) = [ast.literal_eval(node.value) for node in keywords if node.arg == "include_dirs"]
     assert {REPOSITORY / folder for folder in named} <= set(header_folders())
+
+
+def test_what_packed_packages_import_of_ours_is_copied() -> None:
+    ours = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
+    files = [path for package in PACKAGES for path in (REPOSITORY / package).rglob("*.py")]
+    imports = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    names = {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module}
+    names |= {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    used = {name.partition(".")[0] for name in names} & ours
+    assert {"engine", "arena"} <= used <= set(COPIED)
