@@ -260,6 +260,7 @@ class Session:
                 else:
                     text, self._newest = self._newest or "", None
                 await send(text)
+                await asyncio.sleep(0)  # so that a lost connection is known before more is written to it
 
     def close(self) -> None:
         """End the engine of the page."""

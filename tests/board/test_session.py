@@ -93,6 +93,23 @@ async def begun(request: dict[str, Any], *, ready: bool = True) -> tuple[Session
     return page, pool, engine
 
 
+def test_a_page_that_is_gone_gets_no_more_of_what_waits() -> None:
+    async def run() -> None:
+        page, sent = Session(EnginePool()), list[str]()  # type: ignore[arg-type]
+
+        async def send(text: str) -> None:
+            sent.append(text)
+            asyncio.get_running_loop().call_soon(sending.cancel)  # as the loop tells of a lost connection
+
+        for _ in range(9):
+            await page.receive("no request")
+        sending = asyncio.create_task(page.send_all(send))
+        await asyncio.gather(sending, return_exceptions=True)
+        assert len(sent) == 1
+
+    asyncio.run(run())
+
+
 async def living(engine: Engine, until: asyncio.Task[Any]) -> None:
     """Let an engine give signs of life until something is done."""
     while not until.done():
