@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,8 @@ class OnnxEvaluator:
         Raises:
             NetError: one has no fixed shape, all of them have too many numbers, or the runtime fails.
         """
-        found = {o.name: _shape(o) for o in self._session.get_outputs() if o.name.startswith(prefix)}
+        shapes = _shapes(self.path, self._session.get_outputs())
+        found = {name: shape for name, shape in shapes.items() if name.startswith(prefix)}
         numbers = 0
         for name, shape in found.items():
             sides = [side for side in shape if isinstance(side, int) and side >= 0]
@@ -229,8 +231,8 @@ def _check(path: Path, session: onnxruntime.InferenceSession, metadata: dict[str
         raise NetError(
             f"{path} was made for feature version {found}; this engine has {FEATURE_VERSION}: export it again"
         )
-    inputs = {i.name: _shape(i) for i in session.get_inputs()}
-    outputs = {o.name: _shape(o) for o in session.get_outputs()}
+    inputs = _shapes(path, session.get_inputs())
+    outputs = _shapes(path, session.get_outputs())
     planes = inputs.get("planes", [])
     wanted = len(PLANES_OF[version])
     if list(inputs) != ["planes"] or len(planes) != 4 or planes[1] != wanted:
@@ -249,5 +251,9 @@ def _plain(text: str) -> str:
     return text if text.isalnum() and len(text) <= 20 else _shown(text)
 
 
-def _shape(node: Any) -> list[int | str | None]:
-    return list(node.shape)
+def _shapes(path: Path, nodes: Sequence[Any]) -> dict[str, list[int | str | None]]:
+    """Return the shapes of inputs or outputs by name."""
+    try:
+        return {node.name: list(node.shape) for node in nodes}
+    except UnicodeDecodeError as error:
+        raise NetError(f"{path} is damaged: names in it are no text ({error.reason})") from error

@@ -134,6 +134,16 @@ def test_truncated_empty_and_foreign_files_are_refused(tmp_path):
             OnnxEvaluator(path)
 
 
+@pytest.mark.parametrize("name", [b"\x12\x01W", b"\x06planes", b"\x03wdl"])
+def test_a_net_whose_names_are_no_text_is_refused(tmp_path, name):
+    path = write_net(tmp_path / "names.onnx")
+    whole = path.read_bytes()
+    assert name in whole
+    path.write_bytes(whole.replace(name, name[:-1] + b"\x80"))
+    with pytest.raises(NetError, match="damaged"):
+        OnnxEvaluator(path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
