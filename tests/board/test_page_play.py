@@ -207,9 +207,11 @@ def test_the_loser_by_time_has_none_left(page: Page) -> None:
 
 def test_a_pause_gives_no_time_back(page: Page) -> None:
     page.new(who="none", level=1, clock="60 0")
-    page.wait("tengen.game.current.ply >= 1")
-    page.js("tengen.table.left = [40000, 41000]; tengen.table.since = performance.now() - 5000")
-    page.js("tengen.table.pause(tengen.game); tengen.changed()")
+    page.wait(  # in one go, while a clock runs: two engines play on
+        "(() => { const { table, game } = tengen; if (table.running(game) === null) return false;"
+        " table.left = [40000, 41000]; table.since = performance.now() - 5000;"
+        " table.pause(game); tengen.changed(); return true; })()"
+    )
     left = sorted(page.get("tengen.table.lefts(tengen.game)"))
     assert left[0] <= 36_000 and min(abs(left[1] - whole) for whole in (40_000, 41_000)) < 1
     page.js("tengen.actions.engine()")
