@@ -53,7 +53,7 @@ def executor(workers: int, *, processes: bool, cores: Sequence[int] = ()) -> Ite
             given = context.Queue()
             for core in cores[:workers]:
                 given.put(core)
-        pool = ProcessPoolExecutor(workers, context, _begin_process, (given,))
+        pool = _WorkerProcesses(workers, context, _begin_process, (given,))
     else:
         free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in cores[:workers]:
@@ -107,11 +107,18 @@ def _give_up(number: int, frame: object) -> None:
     raise SystemExit(1)
 
 
-def _unless_given_up(task: Callable[..., T], *arguments: object) -> T:
+def _unless_given_up(task: Callable[..., T], *arguments: object, **named: object) -> T:
     """Run a task; a worker that gave up still gets those that had been handed out to it."""
     if _GIVEN_UP.is_set():
         raise SystemExit(1)
-    return task(*arguments)
+    return task(*arguments, **named)
+
+
+class _WorkerProcesses(ProcessPoolExecutor):
+    """Worker processes that begin nothing once they were asked to stop."""
+
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
+        return super().submit(_unless_given_up, fn, *args, **kwargs)
 
 
 def _begin_process(free: multiprocessing.Queue[int] | None) -> None:
@@ -147,7 +154,7 @@ def as_done(
     running: dict[Future[T], int] = {}
     while True:
         for number, given in waiting:
-            running[pool.submit(_unless_given_up, task, *given)] = number
+            running[pool.submit(task, *given)] = number
             if len(running) >= AHEAD * workers:
                 break
         if not running:

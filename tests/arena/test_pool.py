@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 
 from arena.pool import as_done, executor
 
@@ -83,3 +84,22 @@ def test_results_come_whether_threads_or_processes():
     for processes in (False, True):
         with executor(2, processes=processes) as pool:
             assert sorted(as_done(pool, 2, divmod, ((9, n) for n in (2, 3, 4)))) == [(2, 1), (3, 0), (4, 1)]
+
+
+class Elsewhere(Executor):
+    """Runs tasks at once and keeps them, as an executor that sends them to other machines reads them."""
+
+    def __init__(self):
+        self.seen = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.seen.append((fn, args, kwargs))
+        future = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_workers_elsewhere_get_the_task_itself():
+    pool = Elsewhere()
+    assert sorted(as_done(pool, 2, divmod, ((9, n) for n in (2, 3)))) == [(3, 0), (4, 1)]
+    assert pool.seen == [(divmod, (9, 2), {}), (divmod, (9, 3), {})]
