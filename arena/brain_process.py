@@ -13,7 +13,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -34,6 +33,8 @@ MAX_UNREAD_LINES = 100_000
 """A brain with more unread lines is blocked on its pipe (derived: minutes of a verbose brain)."""
 MAX_KEPT = 50_000
 """Lines and chunks that are kept; the oldest are dropped first (derived: more than one game)."""
+MAX_ERRORS_BYTES = 1 << 18
+"""Kept of what a brain writes to stderr (derived: more than any log shows)."""
 
 
 _RUNNING: weakref.WeakSet[BrainProcess] = weakref.WeakSet()
@@ -92,8 +93,8 @@ class BrainProcess:
         self._stopping = threading.Event()
         self.chunks: list[tuple[float, bytes]] = []
         self.conversation: list[tuple[float, str, bytes]] = []
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill()
-        self._errors_lock = threading.Lock()  # another thread may kill the process
+        self._errors = bytearray()  # the end of what it wrote to stderr
+        self._errors_reader: threading.Thread | None = None
         self._log: IO[bytes] | None = open(log_path, "ab") if log_path else None  # noqa: SIM115 - likewise
         self.started_s = time.monotonic()
         try:
@@ -102,7 +103,7 @@ class BrainProcess:
                     self.command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT if merge_stderr else self._errors,
+                    stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
                     cwd=cwd,
                     bufsize=0,
                     env=None if env is None else {**os.environ, **env},
@@ -121,6 +122,9 @@ class BrainProcess:
         self._ended = self._killed = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        if not merge_stderr:
+            self._errors_reader = threading.Thread(target=self._read_errors, daemon=True)
+            self._errors_reader.start()
 
     def __enter__(self) -> BrainProcess:
         return self
@@ -151,6 +155,17 @@ class BrainProcess:
         if pending:
             self._put(Line(time.monotonic(), pending + NO_LINE_END))
         self._put(None)
+
+    def _read_errors(self) -> None:
+        """Read stderr until it ends, and keep its end; runs in a thread of its own.
+
+        A pipe, not a file: under Wine 8 a Python whose stderr is a file does not start.
+        """
+        assert self.process.stderr is not None
+        with contextlib.suppress(OSError, ValueError):  # closed by kill()
+            while chunk := os.read(self.process.stderr.fileno(), 1 << 16):
+                self._errors += chunk
+                del self._errors[:-MAX_ERRORS_BYTES]
 
     def _put(self, line: Line | None) -> None:
         if line is not None:
@@ -308,16 +323,9 @@ class BrainProcess:
 
     def stderr_tail(self, most: int = 2000) -> str:
         """Return the last characters that the brain wrote to stderr, where that is not merged into stdout."""
-        with self._errors_lock:
-            if self._errors.closed:
-                return ""
-            size = os.fstat(self._errors.fileno()).st_size
-            if sys.platform == "win32":
-                self._errors.seek(max(0, size - 4 * most))
-                data = self._errors.read()
-            else:  # not through the position in the file, which the child shares
-                data = os.pread(self._errors.fileno(), 4 * most, max(0, size - 4 * most))
-        return data.decode("utf-8", "replace")[-most:]
+        if self._errors_reader is not None and not self.alive:
+            self._errors_reader.join(0.2)  # a child of the brain may hold the pipe open
+        return bytes(self._errors[-4 * most :]).decode("utf-8", "replace")[-most:]
 
     def family(self) -> list[psutil.Process]:
         """Return the process and all its descendants (needs psutil)."""
@@ -373,8 +381,11 @@ class BrainProcess:
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(None)  # wakes the thread that waits for a line
         self.close_input()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        if self._errors_reader is not None:
+            self._errors_reader.join(0.5)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
         if self._pidfd is not None:
             with contextlib.suppress(OSError):
                 os.close(self._pidfd)
@@ -388,5 +399,3 @@ class BrainProcess:
                     self._log.write(b"stderr    " + line.encode() + b"\n")
                 self._log.close()
                 self._log = None
-        with self._errors_lock:
-            self._errors.close()

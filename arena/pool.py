@@ -21,6 +21,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 from arena.brain_process import kill_all
@@ -118,7 +119,7 @@ class _WorkerProcesses(ProcessPoolExecutor):
     """Worker processes that begin nothing once they were asked to stop."""
 
     def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
-        return super().submit(_unless_given_up, fn, *args, **kwargs)
+        return super().submit(partial(_unless_given_up, fn), *args, **kwargs)
 
 
 def _begin_process(free: multiprocessing.Queue[int] | None) -> None:
