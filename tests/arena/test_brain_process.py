@@ -106,6 +106,7 @@ def test_the_end_of_a_lot_of_stderr_is_kept_and_blocks_nothing() -> None:
         assert brain.stderr_tail(6) == "x why\n" and len(brain._errors) <= MAX_ERRORS_BYTES
 
 
+@pytest.mark.posix
 def test_a_child_that_keeps_stderr_open_does_not_hold_up_a_kill() -> None:
     code = "import os, time; os.fork() or (os.setsid(), time.sleep(9), os._exit(0)); print('OK', flush=True)"
     brain = BrainProcess([*PYTHON, code])
