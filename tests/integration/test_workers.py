@@ -50,7 +50,7 @@ def test_a_killed_worker_goes_on_where_it_was(pool: LocalPool, said: list[str], 
         if journal is not None and journal.exists() and journal.stat().st_size:
             killed.append(kill(pool, 0))
 
-    counters, _, _ = pool.play(CycleOrder(1, "tactical", MIX, 8_000), watch, lambda: False)
+    counters, _, _ = pool.play(CycleOrder(1, "tactical", MIX, 24_000), watch, lambda: False)
     assert len(set(killed)) == 2
     assert len(said) == 2 and "exit code -9" in said[0]
     assert seen == sorted(seen)
@@ -60,8 +60,8 @@ def test_a_killed_worker_goes_on_where_it_was(pool: LocalPool, said: list[str], 
     games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
     assert len(games) == len({(game.seed, game.moves.tobytes()) for game in games}) == counters.games
     # What was searched and not finished stays in flight: sixteen games of less than 49 moves at the end.
-    assert 8_000 - 16 * 49 <= sum(game.positions for game in games) <= counters.moves
-    assert counters.moves >= 8_000
+    assert 24_000 - 16 * 49 <= sum(game.positions for game in games) <= counters.moves
+    assert counters.moves >= 24_000
 
 
 def test_a_worker_that_died_while_idle_gets_its_next_order(pool: LocalPool, said: list[str]) -> None:
