@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from arena.errors import BrainFailureError
 from arena.limits import BrainLimits
 from arena.position import Position
 from arena.records import PlayedGame
@@ -25,7 +24,7 @@ class Player(Protocol):
         """Prepare for a game as player 0 or 1; incidents go into `game`."""
 
     def move(self, position: Position) -> int:
-        """Return the point to play.
+        """Return the point to play; there is a legal one.
 
         Raises:
             BrainFailureError: the game is lost without one.
@@ -74,7 +73,7 @@ class RandomPlayer(LocalPlayer):
 
     def move(self, position: Position) -> int:
         """Return a random legal point."""
-        return self._random.choice(legal_points(position))
+        return self._random.choice(position.legal_points())
 
 
 class TacticalPlayer(LocalPlayer):
@@ -92,22 +91,7 @@ class TacticalPlayer(LocalPlayer):
         centre = position.height // 2 * position.width + position.width // 2
         points = position.near_points(2) or [centre]
         self._random.shuffle(points)
-        for point in (*points, *position.empty_points()):
-            if position.is_legal(point):
-                return point
-        return position.empty_points()[0]
-
-
-def legal_points(position: Position) -> list[int]:
-    """Return the legal points; black without any under renju gives up.
-
-    Raises:
-        BrainFailureError: "forbidden" if there is none.
-    """
-    points = position.legal_points()
-    if not points:
-        raise BrainFailureError("forbidden", "every free point is forbidden")
-    return points
+        return next(point for point in (*points, *position.empty_points()) if position.is_legal(point))
 
 
 class PlayerFactory(Protocol):

@@ -132,6 +132,10 @@ class Position:
         """Return the points that the side to move may use, ascending."""
         return [point for point in self.empty_points() if not self.is_forbidden(point)]
 
+    def has_legal_point(self) -> bool:
+        """Return whether the side to move may use any point."""
+        return any(not self.is_forbidden(point) for point in self.empty_points())
+
     def near_points(self, distance: int) -> list[int]:
         """Return the free points within `distance` columns and rows of a stone, ascending."""
         near: set[int] = set()

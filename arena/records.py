@@ -79,7 +79,7 @@ class PlayedGame:
         points: stones in playing order, opening included.
         times_ms: one a stone, on the player's own clock where it has one; 0 for opening stones.
         winner: a player's index; None for a draw or an unfinished game.
-        end: "five", "draw", "unfinished", or the loser's incident.
+        end: "five", "draw", "unfinished", `NO_LEGAL_MOVE`, or the loser's incident.
         text: what exactly went wrong, else empty.
         times: of the moves of brains.
         starved: answers that were late only because threads of the brain or of its manager waited for a core;

@@ -20,6 +20,7 @@ from arena.errors import BrainFailureError
 from arena.players import Player
 from arena.position import ArbiterFactory, KernelArbiter, Position
 from arena.records import GameSetup, PlayedGame
+from engine.games.record import NO_LEGAL_MOVE
 from engine.rules.geometry import format_moves
 
 
@@ -53,6 +54,9 @@ def play_game(
                     game.points.pop()
                     game.times_ms.pop()
             loser = game.to_move()
+            if not position.has_legal_point():
+                game.winner, game.end = 1 - loser, NO_LEGAL_MOVE
+                break
             _play_move(players[loser], position, game)
             if position.over:
                 game.winner, game.end = loser, "five"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from engine.errors import PositionError
-from engine.games.record import UNFINISHED, GameRecord, Note
+from engine.games.record import NO_LEGAL_MOVE, UNFINISHED, GameRecord, Note
 from engine.games.tree import GameTree, TreeBuilder
 from engine.rules._board import EMPTY
 
@@ -23,7 +23,9 @@ _MOVES_ALONE = re.compile(
 )
 _RESULT = re.compile(r"([BW])\+([RTF])|Draw", re.ASCII)
 _REASONS = {"R": "resigned", "T": "time", "F": "crash"}
-_CODES = {"time": 15, "illegal": -2, "forbidden": -2, "crash": -2, "start": -2}  # protocol: Piskvork
+_CODES = {
+    "time": 15, "illegal": -2, "forbidden": -2, NO_LEGAL_MOVE: -2, "crash": -2, "start": -2,
+}  # protocol: Piskvork  # fmt: skip
 SIZES = (15, 19, 20, 22)
 """Sides of the boards that are taken where a file does not say its size."""
 

@@ -13,6 +13,8 @@ from engine.rules.rule import rule_name
 
 UNFINISHED = "unfinished"
 """Reason of a game that has not ended."""
+NO_LEGAL_MOVE = "no legal move"
+"""Reason of a game whose loser had none left: under renju and Omok every free point can be forbidden."""
 PASS = -1
 """Point of a pass."""
 COLOURS = ("black", "white")
@@ -43,8 +45,8 @@ class GameRecord:
         points: moves in playing order, opening included, black first; `PASS` for none.
         times_ms: one a move; 0 for the opening.
         winner: 0 black, 1 white, 2 neither.
-        reason: "five", "draw", "unfinished", or the loser's incident: "time", "illegal", "forbidden",
-            "crash", "start", "resigned".
+        reason: "five", "draw", "unfinished", `NO_LEGAL_MOVE`, or the loser's incident: "time", "illegal",
+            "forbidden", "crash", "start", "resigned".
         text: what exactly went wrong, else empty.
         notes: what a reader had to guess or left out, a line each; no part of the game.
     """
@@ -64,7 +66,7 @@ class GameRecord:
     @property
     def incident(self) -> bool:
         """Whether the game was lost by a failure instead of on the board."""
-        return self.reason not in ("five", "draw", UNFINISHED)
+        return self.reason not in ("five", "draw", UNFINISHED, NO_LEGAL_MOVE)
 
     @property
     def stones(self) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from engine.errors import PositionError
 from engine.games.psq import fitting_size
-from engine.games.record import COLOURS, PASS, UNFINISHED, GameRecord, Note, plain_text
+from engine.games.record import COLOURS, NO_LEGAL_MOVE, PASS, UNFINISHED, GameRecord, Note, plain_text
 from engine.games.sgf_text import Event, Property, find_sgf, parse_sgf
 from engine.games.tree import GameTree, Node, TreeBuilder, line_tree
 from engine.rules._board import EMPTY
@@ -28,7 +28,9 @@ _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*ms(?:\n|$)", re.ASCII)
 _OPENING = "opening move"
 _GOMOKU = ("", "1", "4", "11")
 """Values of GM that programs write for gomoku: none, that of Go, its own, that of Hex."""
-_REASONS = ("five", "draw", UNFINISHED, "time", "illegal", "forbidden", "crash", "start", "resigned")
+_REASONS = (
+    "five", "draw", UNFINISHED, NO_LEGAL_MOVE, "time", "illegal", "forbidden", "crash", "start", "resigned",
+)  # fmt: skip
 _MARKS = frozenset({"LB", "TR", "SQ", "CR", "MA", "SL", "AR", "LN", "TB", "TW", "DD", "VW"})
 """Marks on the board, which a tree does not hold."""
 _SET_UP = ("AB", "AW", "AE")

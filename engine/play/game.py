@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.errors import PositionError
-from engine.games.record import PASS, UNFINISHED, GameRecord, move_name, stones_of
+from engine.games.record import NO_LEGAL_MOVE, PASS, UNFINISHED, GameRecord, move_name, stones_of
 from engine.games.tree import GameTree, line_tree, main_line, with_line
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import xy
@@ -213,7 +213,7 @@ class Game:
         board = self.board
         reason = UNFINISHED
         if self.over:
-            reason = "draw" if self.winner == EMPTY else "five" if board.winner != EMPTY else "forbidden"
+            reason = "draw" if self.winner == EMPTY else "five" if board.winner != EMPTY else NO_LEGAL_MOVE
         if self.ended is not None:
             reason = self.ended[1]
         return GameRecord(

@@ -75,6 +75,18 @@ def test_overline_of_black_under_renju_is_a_foul_and_under_standard_nothing():
     assert (goes_on.winner, goes_on.reason) == (2, "draw")
 
 
+FULL_BUT_FOR_AN_OVERLINE = ["BWWWBBB", "WBBBWWW", "BWWWWBW", "BBB_BBB", "BWBWBWB", "WWWBBWW", "WWBBWWB"]
+
+
+def test_black_without_a_legal_move_loses_and_it_is_no_incident():
+    cells = "".join(FULL_BUT_FOR_AN_OVERLINE)
+    black, white = ([i for i, cell in enumerate(cells) if cell == colour] for colour in "BW")
+    opening = [point for pair in zip(black, white, strict=True) for point in pair]
+    game = play([], [], rule=4, opening=opening, size=7)
+    assert (game.winner, game.reason, game.incident) == (1, "no legal move", False)
+    assert play([cells.index("_")], [], opening=opening, size=7).reason == "five"
+
+
 @pytest.mark.parametrize(
     ("mode", "kind"),
     [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "stray line"), ("once", "start")],

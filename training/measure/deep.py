@@ -23,7 +23,7 @@ from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import PositionError
 from engine.games.files import SUFFIXES, load_game
-from engine.games.record import GameRecord
+from engine.games.record import NO_LEGAL_MOVE, GameRecord
 from engine.rules.rule import Rule
 from engine.timing.budget import SearchLimits
 from training.data.records import Flag
@@ -34,7 +34,7 @@ from training.measure.holdout import HoldoutError, Position
 
 FEWEST_STONES = 4
 """A position has at least so many stones (derived: openings are given by hand)."""
-ENDED = ("five", "draw")
+ENDED = ("five", "draw", NO_LEGAL_MOVE)
 """Reasons of games whose result says something of their positions."""
 MOST_MOVES = 40
 """Moves of the deep search that are kept, the most visited ones (derived: the others have < 0.1 % each)."""

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.limits import BrainLimits, MatchClock
-from arena.players import KINDS, Kinds, LocalPlayer, Player, legal_points
+from arena.players import KINDS, Kinds, LocalPlayer, Player
 from arena.position import Position
 from arena.records import PlayedGame
 from engine.rules._board import Board
@@ -26,7 +26,6 @@ class RolloutPlayer(LocalPlayer):
         """Return the move with the most playouts."""
         from training.play._rollouts import rollout_move
 
-        legal_points(position)
         stones = position.stones()
         seed = (self._seed * 1_000_003 + len(stones)) % 2**64
         board = Board.from_stones(position.width, position.height, position.rule, stones)

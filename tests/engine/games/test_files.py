@@ -44,6 +44,15 @@ def test_games_are_read_back(tmp_path, game, suffix):
     assert again == game
 
 
+def test_a_loss_without_a_legal_move_is_read_back(tmp_path):
+    game = record("h8h9", rule=Rule.RENJU, reason="no legal move", winner=1)
+    assert not game.incident
+    save_game(tmp_path / "game.sgf", game)
+    assert load_game(tmp_path / "game.sgf", Rule.FREESTYLE) == game
+    save_game(tmp_path / "game.psq", game)  # which has one code for all that loses but time
+    assert load_game(tmp_path / "game.psq", Rule.RENJU).winner == 1
+
+
 def test_opening_stones_and_the_draw_survive_sgf():
     game = record("h8a1i8", winner=2, reason="draw", text="agreed \\ [so]")
     game.opening_stones = 2
