@@ -3,8 +3,9 @@
     python -m tests.endurance.board --minutes 120 --pages 4
 
 Each page connects, asks for moves, analyses, reviews and files, reads every answer and leaves, sometimes
-while the engine thinks or without closing the connection. Ends with status 1 if an answer was missing, or if
-memory, processes or open files of the server and its engines grew, or if a process outlives the server.
+while the engine thinks or without closing the connection. Ends with status 1 if an answer was missing, if an
+engine stopped or hung, if memory, processes or open files of the server and its engines grew, or if a process
+outlives the server. Each failure is printed at once, with the minute of its part.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ import json
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import psutil
 import websockets
 
+from board.engine_pool import START_S
 from tests.board.fuzz import GOOD
 from tests.board.running import Server
 from tests.endurance.command import parser, report
 
 MAX_GROWTH = 24 << 20
 """Bytes by which private memory of all processes may grow after the warm-up."""
-ANSWER_S = 60.0
-"""Longest wait for an answer while other pages think."""
+ANSWER_S = START_S + 15
+"""Longest wait for an answer while other pages think; the server gives an engine up before."""
 LATER_S = 0.5
 _WARM_UP = 0.15  # share of the time
 _LINES = 12
@@ -59,7 +61,17 @@ def state_of(server: Server) -> State:
     return State(memory, len(family), files)
 
 
-async def _page(server: Server, random_: random.Random, failures: list[str]) -> int:
+async def _wrong_answer(socket: websockets.ClientConnection, id: int) -> str:
+    """Wait for an answer to a request; return what the engine's loss of it was, "" for an answer."""
+    while True:
+        said = json.loads(await asyncio.wait_for(socket.recv(), ANSWER_S))
+        if said["type"] == "lost":
+            return str(said["text"])
+        if said.get("id") == id:
+            return ""
+
+
+async def _page(server: Server, random_: random.Random, failed: Callable[[str], None]) -> int:
     """Be one page; return how many requests it made."""
     asked = 0
     address = server.socket
@@ -73,10 +85,11 @@ async def _page(server: Server, random_: random.Random, failures: list[str]) -> 
             if random_.random() < 0.1:
                 break  # leaves while the engine thinks
             try:
-                while json.loads(await asyncio.wait_for(socket.recv(), ANSWER_S)).get("id") != request["id"]:
-                    pass
+                wrong = await _wrong_answer(socket, request["id"])
             except (TimeoutError, websockets.ConnectionClosed) as error:
-                failures.append(f"{request['type']}: {type(error).__name__} {error}")
+                wrong = f"{type(error).__name__} {error}"
+            if wrong:
+                failed(f"{request['type']}: {wrong}")
                 return asked
         if random_.random() < 0.3:
             socket.transport.abort()
@@ -84,15 +97,18 @@ async def _page(server: Server, random_: random.Random, failures: list[str]) -> 
 
 
 async def _pages(server: Server, seconds: float, pages: int, seed: int, failures: list[str]) -> None:
-    end_s = time.monotonic() + seconds
+    begin_s = time.monotonic()
     counts = [0, 0]
+
+    def failed(text: str) -> None:
+        failures.append(text)
+        print(f"minute {(time.monotonic() - begin_s) / 60:.1f}: {text}", flush=True)
 
     async def one(number: int) -> None:
         random_ = random.Random(seed * 1000 + number)
-        while time.monotonic() < end_s and len(failures) < 5:
+        while time.monotonic() < begin_s + seconds and len(failures) < 5:
             counts[0] += 1
-            asked = await _page(server, random_, failures)
-            counts[1] += asked
+            counts[1] += await _page(server, random_, failed)
             await asyncio.sleep(random_.random() * LATER_S)
 
     await asyncio.gather(*(one(number) for number in range(pages)))
