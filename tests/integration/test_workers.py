@@ -97,9 +97,10 @@ def test_a_worker_that_hangs_is_started_again(tmp_path: Path, order: str) -> Non
     try:
         begun, _, _ = pool.play(CycleOrder(1, "tactical", MIX, 500), lambda *_: None, lambda: False)
         if order == "play":
-            counters, _, _ = pool.play(CycleOrder(2, "tactical", MIX, 5000), hang, lambda: False)
+            # The other worker alone plays 24,000 positions in 10 s, and has to wait for the silence.
+            counters, _, _ = pool.play(CycleOrder(2, "tactical", MIX, 24_000), hang, lambda: False)
             games = [game for path in list_shards(tmp_path / "records") for game in read_shard(path)]
-            assert counters.moves >= 5000 and len(games) == begun.games + counters.games
+            assert counters.moves >= 24_000 and len(games) == begun.games + counters.games
         else:
             rollouts = MatchPlayer("r", "rollouts:30")
             spec = MatchSpec(MatchPlayer("t", "tactical", 8), rollouts, 7, 7, 0, pairs=6)
