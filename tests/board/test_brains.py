@@ -119,5 +119,5 @@ def test_a_brain_is_chosen_on_the_page(driver: WebDriver, brain_server: Server) 
     assert "dumb_brain said 'ERROR no idea' instead of a move" in page.notices
     seat("engine")
     assert page.get("tengen.table.brains[1]") is None
-    page.wait("tengen.table.toAct(tengen.game.current.facts) === 0")
+    page.wait("tengen.game.current.facts && tengen.table.toAct(tengen.game.current.facts) === 0")
     page.driver.get("about:blank")

@@ -168,7 +168,7 @@ def test_swap2(page: Page, who: str, colour: str | None) -> None:
     page.new(who=who, swap2=True)
     if who == "black":
         for move in ["a1", "b3", "d2"]:
-            page.wait("tengen.game.current.facts.opening")
+            page.wait("tengen.game.current.facts?.opening")
             page.place(move)
         page.wait("!tengen.table.opening")
         assert "The engine takes" in page.notices

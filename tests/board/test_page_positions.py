@@ -42,7 +42,7 @@ def test_a_position_is_set_up_and_played_from(page: Page) -> None:
     page.place("i9")
     assert page.get("tengen.game.current.facts.to_move") == 0
     page.key("u")
-    page.wait("tengen.game.current.facts.to_move === 1")
+    page.wait("tengen.game.current.facts?.to_move === 1")
     page.key("u")
     page.wait("document.getElementById('notices').innerText.includes('opening stays')")
 
