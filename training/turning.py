@@ -2,7 +2,7 @@
 
     python -m training.match --a engine:nodes=2000 --b engine:nodes=16000 --names small,large --save games
     python -m training.turning make --games games --player small --out suite.jsonl
-    python -m training.turning measure suite.jsonl --half fit --set search.c_puct=1.4
+    python -m training.turning measure docs/tuning/turning-points.jsonl --half fit --set search.c_puct=1.4
 
 A turning point is the loser's last balanced move and the winner's answer. A search is begun before the
 move and after the answer. It sees the turn when its score falls by 0.1, when it prefers another move

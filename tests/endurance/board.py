@@ -108,7 +108,8 @@ async def _pages(server: Server, seconds: float, pages: int, seed: int, failures
         random_ = random.Random(seed * 1000 + number)
         while time.monotonic() < begin_s + seconds and len(failures) < 5:
             counts[0] += 1
-            counts[1] += await _page(server, random_, failed)
+            asked = await _page(server, random_, failed)  # before the sum: others count meanwhile
+            counts[1] += asked
             await asyncio.sleep(random_.random() * LATER_S)
 
     await asyncio.gather(*(one(number) for number in range(pages)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from engine.config import EngineConfig
 from engine.search.stoppers import SearchState
+from tests.helpers.paths import ROOT
 from training import turning as command
 from training.measure.turning import (
     FALL,
@@ -60,6 +62,14 @@ def test_a_suite_is_read_as_it_was_written(tmp_path: Path) -> None:
     suite = [POINT, replace(POINT, before=None, half="confirm")]
     write_suite(tmp_path / "s.jsonl", suite)
     assert read_suite(tmp_path / "s.jsonl") == suite
+
+
+def test_the_suite_has_two_halves_in_each_league() -> None:
+    suite = read_suite(ROOT / "docs" / "tuning" / "turning-points.jsonl")
+    leagues = Counter((point.width, point.rule, point.half) for point in suite)
+    boards = ((15, 0), (20, 0), (15, 1), (15, 4))
+    assert set(leagues) == {(*board, half) for board in boards for half in ("fit", "confirm")}
+    assert min(leagues.values()) >= 25
 
 
 @pytest.mark.parametrize("change", [{"moves": [0, 0]}, {"half": "third"}, {"answer": 999}, {"rule": 77}])
