@@ -6,7 +6,8 @@
 
 A turning point is the loser's last balanced move and the winner's answer. A search is begun before the
 move and after the answer. It sees the turn when its score falls by 0.1, when it prefers another move
-than the loser's, or when it proves the result. `measure` prints the median number of simulations, by the
+than the loser's, or when it proves the result. The suite in `docs/tuning` was made in this way from games
+of 600 against 4800 simulations. `measure` prints the median number of simulations, by the
 defaults and by the changed settings, and by what factor one needs more than the other. Choose settings
 on one half, confirm them on the other, and then by games.
 """

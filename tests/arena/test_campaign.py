@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -76,6 +77,15 @@ def test_the_games_in_the_documentation_are_of_the_plan_that_ships(tmp_path: Pat
         assert [row[key] for key in ("part", "profile", "league", "opponent")] == [
             block.part, block.profile, block.league, block.opponent
         ]  # fmt: skip
+    assert not any(row["incidents"] for row in campaign.rows)
+    text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for profile, games in Counter(row["profile"] for row in campaign.rows).items():
+        assert re.search(rf"^\| {profile}\b[^|]*\| {games:,} \|", text, re.MULTILINE)
+    answers = [ms for row in campaign.rows for ms in row["over_ms"]]
+    late = sum(row["starved"] for row in campaign.rows)
+    itself = sum(row["opponent"] == "self" for row in campaign.rows)
+    assert f"{late} of {len(answers):,} answers were late only" in text and f"| {max(answers)} |" in text
+    assert f"{len(campaign.rows):,}, {itself:,} are against itself" in " ".join(text.split())
 
 
 def test_a_block_says_who_plays_at_which_clock() -> None:
