@@ -47,6 +47,7 @@ class Manager:
         strict: whether a line that is neither the answer nor a remark loses the game at once.
         keys: INFO keys after START, in its order; a limit that is not set is left out.
         game_type: what it says of the opponent (protocol: 0 person, 1 brain).
+        folder_prefix: how the name of the folder for files begins; with blanks, as on many machines.
         turn_for_one: whether one stone on the board is told as TURN, not as BOARD.
         start_ms: how long it waits for an answer before the first move.
         tolerance_ms: overrun that does not yet lose, unless a match says otherwise.
@@ -61,6 +62,7 @@ class Manager:
     strict: ClassVar[bool] = True
     keys: ClassVar[tuple[str, ...]] = ()
     game_type: ClassVar[int] = 1
+    folder_prefix: ClassVar[str] = "brain folder "
     turn_for_one: ClassVar[bool] = False
     start_ms: ClassVar[int] = 10_000
     tolerance_ms: ClassVar[int] = 1000
@@ -195,7 +197,7 @@ class Manager:
 
     def _folder_for_files(self) -> str:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="brain folder ", ignore_cleanup_errors=True)
+            self._folder = tempfile.TemporaryDirectory(prefix=self.folder_prefix, ignore_cleanup_errors=True)
         return self._folder.name
 
     def _time_left(self) -> str:

@@ -11,6 +11,7 @@ class PlainManager(Manager):
 
     name = "plain"
     keys = ("rule", "timeout_match", "max_memory", "game_type", "folder", "timeout_turn", "max_node")
+    folder_prefix = "brain-folder-"  # some brains read a path up to its first blank, the rest as a command
 
     def new_game(self, game: PlayedGame, player: int) -> None:
         super().new_game(game, player)

@@ -60,6 +60,11 @@ def test_it_plays_on_whatever_is_taken_back(brain: BrainOpponent) -> None:
     assert brain.move(GameSetup(0, 7, 7, 0), [], 20_000, NEVER) == 0
 
 
+@pytest.mark.parametrize("brain", ["words"], indirect=True)
+def test_a_brain_that_reads_values_up_to_a_blank_can_play(brain: BrainOpponent) -> None:
+    assert len(moves(brain, 2)) == 4
+
+
 @pytest.mark.parametrize(
     ("brain", "why"),
     [

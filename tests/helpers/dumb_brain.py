@@ -1,7 +1,8 @@
 """A Gomocup brain of a few lines for tests of matches: `dumb_brain.py MODE [SEED|FILE]`.
 
 Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble; at the
-start: refuse, and once, which starts only where FILE is missing, and makes it.
+start: refuse, and once, which starts only where FILE is missing, and makes it. Also words, which reads the
+value of INFO up to its first blank.
 """
 
 import random
@@ -58,6 +59,9 @@ for line in sys.stdin:
     elif word == "START":
         size, taken = int(rest), set()
         print("OK" if starts() else "ERROR size", flush=True)
+    elif word == "INFO":
+        if mode == "words" and len(rest.split()) > 2:
+            print(f"ERROR unknown command: {rest.split()[2]}", flush=True)
     elif word == "BEGIN":
         answer()
     elif word == "TURN":
