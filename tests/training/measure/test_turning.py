@@ -70,6 +70,8 @@ def test_the_suite_has_two_halves_in_each_league() -> None:
     boards = ((15, 0), (20, 0), (15, 1), (15, 4))
     assert set(leagues) == {(*board, half) for board in boards for half in ("fit", "confirm")}
     assert min(leagues.values()) >= 25
+    for page in ("CHANGELOG.md", "docs/commands.md", "training/record/search.md"):
+        assert f"turning-points.jsonl` has {len(suite)}" in (ROOT / page).read_text("utf-8"), page
 
 
 @pytest.mark.parametrize("change", [{"moves": [0, 0]}, {"half": "third"}, {"answer": 999}, {"rule": 77}])
