@@ -35,7 +35,7 @@ def test_a_net_is_found_beside_the_file_that_names_it(tmp_path, monkeypatch, enc
         assert load_config(path, ["net=other.onnx"]).net == "other.onnx"
         monkeypatch.chdir(tmp_path)
         assert load_config("a b/tengen.toml").net == str(Path("a b") / name)
-    for name in ("uniform", "zero15-4x64", str(tmp_path / "mine.onnx")):
+    for name in ("uniform", "mine-4x64", str(tmp_path / "mine.onnx")):
         path.write_text(f"net = '{name}'\n", encoding=encoding)
         assert load_config(path).net == name
 

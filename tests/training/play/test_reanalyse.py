@@ -86,10 +86,11 @@ def test_it_writes_shards_of_the_same_names_and_goes_on(games, tmp_path, capsys)
     names = [path.name for path in list_shards(records)]
     assert [path.name for path in list_shards(out)] == [path.name for path in list_shards(before)] == names
     deep = [game for path in list_shards(out) for game in read_shard(path)]
+    net_name = load_evaluator(str(net_path("default"))).name
     plain = [game for path in list_shards(before) for game in read_shard(path)]
     assert len(deep) == len(plain) == 18
     assert [game.moves.tolist() for game in deep] == [game.moves.tolist() for game in plain]
-    assert {game.net_id for game in deep} == {"zero15-4x64-2c56bdf7@16"}
+    assert {game.net_id for game in deep} == {f"{net_name}@16"}
     assert {game.net_id for game in plain} == {"random"}
     assert not any(game.values.any() for game in plain)
     searched = [game for game in deep if game.flags[0] == Flag.FULL]
