@@ -4,6 +4,7 @@ The files here are the commands that a user types, each with `--help`, and the l
 else lives in folders. Each line knows those below it and none above; what is on one line does not know
 its neighbours:
 
+    rounds      a round of games and of learning from their results: the commands below, one after another
     selfplay match report bundle ship balance endings levels survey         the commands
     loop        self-play, learning, export, measurement, promotion, again and again
     run/        a run's directory: state, log, live line, report, bundle, shipping its net
