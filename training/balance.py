@@ -33,7 +33,8 @@ IN_VAIN = 1000
 is one)."""
 
 
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return what the arguments of the command say; wrong ones end it."""
     parser = console.parser("training.balance", __doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
     parser.add_argument("--count", type=int, default=50, help="openings (50)")
@@ -50,7 +51,15 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _config_of(args: argparse.Namespace) -> BalanceConfig:
+def config_of(args: argparse.Namespace) -> BalanceConfig:
+    """Return what openings are to be.
+
+    Args:
+        args: of `parse`.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
     fewest, _, most = args.stones.partition("-")
     config = BalanceConfig(
         args.size[0], args.size[1], int(args.rule), int(fewest), int(most or fewest), args.spread,
@@ -68,8 +77,8 @@ def _config_of(args: argparse.Namespace) -> BalanceConfig:
 @console.command(ValueError, OSError, EngineError, OpeningError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
-    args = _arguments(arguments)
-    config = _config_of(args)
+    args = parse(arguments)
+    config = config_of(args)
     Balancer(config, lambda line: print(line, file=sys.stderr)).close()  # a bad net is an error here
     wanted = OpeningList(args.out, config)
     judged = level_openings(config, wanted.next_index, args.workers)

@@ -251,8 +251,7 @@ def _learn(args: argparse.Namespace) -> None:
         stack.close()
         log.close()
         if stopped():
-            _say("stopped; the same command continues")
-            return
+            raise KeyboardInterrupt
     if not args.no_export:
         name = shown_name(args.run_dir)
         exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))

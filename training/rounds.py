@@ -29,13 +29,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.limits import BrainLimits
 from engine.cores import usable_cores
+from engine.errors import EngineError
 from engine.rules.rule import rule_from_text
 from training import balance, bundle, from_games, match, offline
 from training.files import console
 from training.files.atomic import write_atomically
-from training.files.foreign import ForeignFileError, read_table
+from training.files.foreign import read_table
 from training.files.lock import DirectoryLock, LockError
+from training.measure.balance import Balancer
+from training.measure.players import EnginePlayer
+from training.settings.recipes import preset
+from training.settings.resolve import make_config
 from training.settings.round_recipe import GameSet, RoundRecipe, read_round_recipe, round_recipe_names
 from training.settings.values import ConfigError
 
@@ -138,6 +144,27 @@ def _play(
     yield Step("training.match", play, ("--concurrency", workers))
 
 
+def check(plan: Sequence[Step], recipe: RoundRecipe, args: argparse.Namespace) -> None:
+    """Find before the games what would stop a round after hours.
+
+    Raises:
+        ValueError: weights or a teacher are missing, a setting of the learning or of an opening is wrong.
+        EngineError: a net or a setting of a player is wrong.
+    """
+    from training.learn.teacher import find_teacher
+
+    for run in filter(None, (args.weights, args.teacher, args.small_teacher)):
+        find_teacher(run)
+    make_config(preset(recipe.learn.preset).settings, recipe.learn.set)
+    if not recipe.learn.passes > 0:
+        raise ConfigError(f"learn.passes must be above 0, not {recipe.learn.passes:g}")
+    first, *_ = [
+        balance.config_of(balance.parse(step.arguments)) for step in plan if step.module == "training.balance"
+    ]
+    Balancer(first, lambda line: None).close()  # loads the net
+    EnginePlayer(f"net={args.net},nodes={recipe.simulations},{recipe.other}", BrainLimits(), seed=0)
+
+
 def round_positions(run: Path) -> list[Path]:
     """Return the folders of positions of an earlier round.
 
@@ -188,16 +215,18 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return args
 
 
-@console.command(ValueError, OSError, LockError, ForeignFileError)
+@console.command(ValueError, OSError, LockError, EngineError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, 1 when it was stopped (the same command continues), 2 for an error."""
     args = _arguments(arguments)
     if args.workers < 1:
         raise ConfigError("--workers must be at least 0")
-    plan = list(steps(read_round_recipe(args.recipe), args))
+    recipe = read_round_recipe(args.recipe)
+    plan = list(steps(recipe, args))
     if args.show:
         print("\n".join(step.text for step in plan))
         return 0
+    check(plan, recipe, args)
     work = args.run_dir / _FOLDER
     work.mkdir(parents=True, exist_ok=True)
     _lock = DirectoryLock(work / "lock")

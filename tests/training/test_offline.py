@@ -282,9 +282,9 @@ def test_passes_learn_the_same_again_and_stopped_too(folder, tmp_path, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(stopping, "stop_wish", stop_early)
-        assert main([*learn, str(tmp_path / "b")]) == 0
+        assert main([*learn, str(tmp_path / "b")]) == 1
     half = checkpoint.newest_good(tmp_path / "b" / "checkpoints", print)[1]
-    assert 0 < half["batches"] < state["batches"] and "stopped" in capsys.readouterr().out
+    assert 0 < half["batches"] < state["batches"] and "stopped" in capsys.readouterr().err
     assert main([*learn, str(tmp_path / "b")]) == 0
     for name, value in _weights(tmp_path / "a").items():
         assert torch.equal(value, _weights(tmp_path / "b")[name]), name
@@ -312,15 +312,15 @@ def test_a_stopped_learner_goes_on_with_the_same_command(folder, tmp_path, capsy
     learn = ["learn", "--positions", str(folder), *SMALL, "--run-dir", str(tmp_path / "r"), "--no-export"]
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    assert main([*learn, "--minutes", "5"]) == 0
-    assert "stopped" in capsys.readouterr().out
+    assert main([*learn, "--minutes", "5"]) == 1
+    assert "stopped" in capsys.readouterr().err
     state = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)[1]
     assert 0 < state["progress"] < 0.1
     late = {name: value for name, value in state.items() if name != "format"} | {"progress": 0.9}
     checkpoint.write_checkpoint(tmp_path / "r" / "checkpoints", state["batches"], late, 1)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    assert main([*learn, "--minutes", "5"]) == 0
+    assert main([*learn, "--minutes", "5"]) == 1
     assert "continuing at batch" in capsys.readouterr().out
     after = checkpoint.newest_good(tmp_path / "r" / "checkpoints", print)[1]
     assert after["batches"] > state["batches"] and 0.9 < after["progress"] < 1

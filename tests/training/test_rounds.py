@@ -103,7 +103,30 @@ def test_errors_are_one_line(tmp_path, capsys):
     assert "no round with positions" in capsys.readouterr().err
     assert main([*good, "--workers", "-1"]) == 2
     assert "--workers" in capsys.readouterr().err
+    assert main([*good[:3], str(tmp_path / "nowhere")]) == 2
+    assert "nowhere is neither a checkpoint nor a run" in capsys.readouterr().err
+    assert main([*good, "--net", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('set = ["learner.batches=8"]', "learner.batches"),
+        ('preset = "none"', "unknown preset"),
+        ("passes = 0", "learn.passes must be above 0"),
+        ("[games.no]\nstones = '9'\nspread = 1", "--stones 9"),
+        ("[games.no]\nrule = 'none'", "none"),
+    ],
+)
+def test_what_would_stop_a_round_after_hours_is_said_at_once(tmp_path, capsys, wrong, said):
+    (tmp_path / "r.toml").write_text(f"[learn]\n{wrong}\n[games.free]\npairs = 1\n")
+    command = ["--run-dir", str(tmp_path / "run"), "--weights", BUNDLE, "--recipe", str(tmp_path / "r.toml")]
+    assert main(command) == 2 and said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "r.toml").write_text("other = 'search.puct=1'\n[games.free]\npairs = 1\n")
+    assert main(command) == 2 and "search.puct" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

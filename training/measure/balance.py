@@ -88,6 +88,7 @@ class Balancer:
         """
         self._config = config
         self._engine = Engine(EngineConfig(net=config.net, seed=config.seed), log=log)
+        _ = self._engine.net_name  # loads it
 
     def opening(self, index: int) -> tuple[int, ...] | None:
         """Return candidate `index`, its last stone where it balances best, None if none does.
