@@ -15,7 +15,7 @@ setting of the search. Each step is a command of its own and is shown before it 
     training.offline learn      the net of `--weights` learns both, and is exported to RUN/nets
 
 Stopped by Ctrl-C, the same command continues; steps that are done are not repeated. Games, records and
-positions lie in RUN/round, and `--also` adds the positions of an earlier round.
+positions are in RUN/round, and `--also` adds the positions of an earlier round.
 """
 
 from __future__ import annotations

@@ -18,12 +18,13 @@ from training.run.plan import Plan, plan_run
 from training.settings.field import NOT_TUNED, about, is_setting
 from training.settings.recipes import FOLDER, Recipe, earlier, preset, preset_names, read_recipe
 from training.settings.resolve import make_config, store_config
+from training.settings.round_recipe import ROUNDS
 from training.settings.schema import RunConfig, StartConfig
 from training.settings.values import ConfigError
 
 STORED = ("zero7-4x64", "zero10-4x64", "zero11-4x64", "zero12-4x64")
 """Nets that shipped, whose runs' own `config.json` is next to the recipe."""
-RECIPES = sorted(FOLDER.rglob("*.toml"))
+RECIPES = sorted(path for path in FOLDER.rglob("*.toml") if path.parent != ROUNDS)
 
 
 def every_setting(kind: type, where: str = "") -> Iterator[tuple[str, dataclasses.Field[object]]]:
@@ -105,7 +106,7 @@ def test_recipes_are_packed():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     training = ROOT / "training"
     packed = {path for pattern in settings["package-data"]["training"] for path in training.glob(pattern)}
-    assert packed >= set(RECIPES) and len(RECIPES) > 5
+    assert packed >= {*RECIPES, *ROUNDS.glob("*.toml")} and len(RECIPES) > 5
     folders = {".".join(p.parent.relative_to(ROOT).parts) for p in training.rglob("__init__.py")}
     assert folders <= set(settings["packages"])
 
