@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from arena.timing_lock import try_lock
 from engine.errors import PositionError
 from engine.games.record import GameRecord
 from engine.rules._board import EMPTY, MAX_SIDE, MIN_SIDE
@@ -36,18 +37,25 @@ class GameJournal:
             settings: what makes the match; plain JSON data.
 
         Raises:
-            GameJournalError: the file is damaged or belongs to another match.
+            GameJournalError: the file is damaged, belongs to another match, or another process writes it.
             OSError: it cannot be read or written.
         """
         self.path = path
         self.games: dict[int, GameRecord] = {}
         settings = json.loads(json.dumps(settings))
-        keep = 0
-        if path.exists():
-            _, self.games, keep = _parse(path, path.read_bytes(), settings)
-        self._file: IO[bytes] = open(path, "r+b" if keep else "wb")  # noqa: SIM115 - closed by close
-        self._file.truncate(keep)
-        self._file.seek(keep)
+        self._file: IO[bytes] = open(path, "a+b")  # noqa: SIM115 - closed by close
+        try:
+            if not try_lock(self._file):
+                raise GameJournalError(f"{path}: another process plays this match")
+            self._file.seek(0)
+            data = self._file.read()
+            keep = 0
+            if data:
+                _, self.games, keep = _parse(path, data, settings)
+            self._file.truncate(keep)
+        except BaseException:
+            self._file.close()
+            raise
         if not keep:
             self._write({_KEY: VERSION, "settings": settings})
 

@@ -52,7 +52,7 @@ def holding(purpose: str, say: Say = lambda line: None) -> Iterator[None]:
         return
     with _open(path) as file:
         told = False
-        while not _try_lock(file):
+        while not try_lock(file):
             if not told:
                 say(f"waiting for the timing lock {path}, held by {holder(path)}")
                 told = True
@@ -74,7 +74,7 @@ def is_timed() -> bool:
         return False
     try:
         with _open(path) as file:
-            if not _try_lock(file, shared=True):
+            if not try_lock(file, shared=True):
                 return True
             _unlock(file)
     except OSError:
@@ -130,10 +130,11 @@ def _open(path: Path) -> IO[bytes]:
 if sys.platform == "win32":
     import msvcrt
 
-    _FAR = 1 << 20
+    _FAR = 1 << 30
     """Where the locked byte is: a locked one cannot be read on this system."""
 
-    def _try_lock(file: IO[bytes], *, shared: bool = False) -> bool:
+    def try_lock(file: IO[bytes], *, shared: bool = False) -> bool:
+        """Lock a file until it is closed; return False if another process has locked it."""
         file.seek(_FAR)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -148,7 +149,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(file: IO[bytes], *, shared: bool = False) -> bool:
+    def try_lock(file: IO[bytes], *, shared: bool = False) -> bool:
+        """Lock a file until it is closed; return False if another process has locked it."""
         try:
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:

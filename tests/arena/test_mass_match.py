@@ -97,6 +97,19 @@ def test_a_journal_gives_back_what_it_took(tmp_path):
     assert again.games == {7: game}
 
 
+def test_two_programs_do_not_write_one_journal(tmp_path):
+    path = tmp_path / "m.games.jsonl"
+    journal = GameJournal(path, SETTINGS)
+    journal.add(0, GameRecord(9, 9, 0, 1, ("a", "b"), [40, 41], [0.0, 3.0], 2))
+    before = path.read_bytes()
+    with pytest.raises(GameJournalError, match="another process plays this match"):
+        GameJournal(path, SETTINGS)
+    assert path.read_bytes() == before
+    journal.close()
+    GameJournal(path, SETTINGS).close()
+    assert path.read_bytes() == before
+
+
 def test_no_opening_is_played_by_two_pairs_unless_that_is_asked_for(tmp_path):
     openings = tmp_path / "o.txt"
     openings.write_text("0,0, 1,1\n1,0, -1,2\n")
