@@ -18,12 +18,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from engine.cores import usable_cores
+from engine.cores import ONE_THREAD, usable_cores
 from engine.errors import EngineError
 
 MAX_QUEUE = 64
 """Requests that wait for an engine; one that takes none any more is ended."""
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 START_S = 60.0
 """Longest start of an engine, s (derived: 1 s on an idle machine)."""
 ENGINE_ARGUMENT = "--board-engine"
@@ -57,7 +56,7 @@ def _options() -> dict[str, object]:
     """Return how an engine process is started: in a group of its own, since Ctrl-C is for the server."""
     options: dict[str, object] = {
         "cwd": Path(__file__).resolve().parents[1],
-        "env": {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
+        "env": {**os.environ, **ONE_THREAD},
     }
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
+from engine.cores import ONE_THREAD
 from engine.errors import EngineError
 from engine.pipes import run_piped
 
@@ -43,4 +45,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    os.environ.update(ONE_THREAD)  # before numpy is loaded; searches start their own threads
     sys.exit(run_piped(main))

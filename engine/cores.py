@@ -1,4 +1,4 @@
-"""How many processor cores this process may use."""
+"""How many processor cores this process may use, and how many threads its libraries start."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
 _V1 = ("cpu", "cpu,cpuacct")
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+)
+"""Environment of a process whose numerical libraries start one thread each; they read it when they load."""
 
 
 def usable_cores(cgroups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -> int:

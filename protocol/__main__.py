@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.cores import ONE_THREAD
 from engine.pipes import run_piped
 from protocol import __version__
 from protocol.format import error, greeting, help_lines
@@ -36,7 +37,6 @@ PATIENCE_S = 3.0
 c-gomoku-cli gives 3 s from START to OK; a manager whose first write finds a closed pipe may crash)."""
 SETTINGS_FILE = "tengen.toml"
 """Read when it is next to the packed program, since managers pass no arguments."""
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 Dialect = Literal["gomocup", "yixin"]
@@ -167,7 +167,7 @@ def _brain(options: Options, problem: StartError | None = None) -> int:
 
 def _run_interactive(program: Callable[[], int]) -> int:
     """Run something that is no brain, on the terminal; return the exit status."""
-    _keep_to_one_thread()
+    os.environ.update(ONE_THREAD)
     try:
         return run_piped(program)
     except (ImportError, FileNotFoundError) as failure:
@@ -289,18 +289,13 @@ def _open_log(path: str | None) -> int:
         raise StartError(f"cannot write the log file {path}: {error.strerror}") from error
 
 
-def _keep_to_one_thread() -> None:
-    for name in _ONE_THREAD:
-        os.environ[name] = "1"
-
-
 def _take_over_streams(log_fd: int) -> tuple[int, int]:
     """Point file descriptors 0, 1 and 2 away from the manager; return private ones of input and output.
 
     Libraries that are loaded look at descriptor 0. On Windows that look would last until the manager writes
     again: it waits for the lock that the reader's blocking read holds (github.com/numpy/numpy/issues/24290).
     """
-    _keep_to_one_thread()
+    os.environ.update(ONE_THREAD)
     nowhere = os.open(os.devnull, os.O_RDWR)
     input_fd = os.dup(0 if _is_open(0) else nowhere)
     output_fd = os.dup(1 if _is_open(1) else nowhere)

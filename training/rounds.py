@@ -162,7 +162,7 @@ def check(plan: Sequence[Step], recipe: RoundRecipe, args: argparse.Namespace) -
         balance.config_of(balance.parse(step.arguments)) for step in plan if step.module == "training.balance"
     ]
     Balancer(first, lambda line: None).close()  # loads the net
-    EnginePlayer(f"net={args.net},nodes={recipe.simulations},{recipe.other}", BrainLimits(), seed=0)
+    EnginePlayer(f"net={args.net},nodes={recipe.simulations},{recipe.other}", BrainLimits(), seed=0).close()
 
 
 def round_positions(run: Path) -> list[Path]:

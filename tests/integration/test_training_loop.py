@@ -112,7 +112,7 @@ def test_the_loop_of_a_gpu_takes_a_line_net(tmp_path, monkeypatch):
     promoted_as_on_a_gpu(tmp_path, 1)
 
 
-def test_a_line_net_goes_through_the_loop(tmp_path):
+def test_a_line_net_goes_through_the_loop(tmp_path, capsys):
     done = train(tmp_path, *QUICK, *SHORT, *LINES, "--set", "precision=int8", "--set", "total_positions=1600")
     assert done.returncode == 0, done.stderr
     learned = events(tmp_path, "learn")
@@ -137,6 +137,10 @@ def test_a_line_net_goes_through_the_loop(tmp_path):
     assert card.startswith("# named\n") and ids[1] in card and ids[0] not in card
     assert "Was measured." in card and "not measured" not in card and "| boards | 6 to 21 a side |" in card
     assert ship_main([str(tmp_path), "--export", "c999999", "--name", "named", "--out", str(out)]) == 1
+    assert "no export c999999 there" in capsys.readouterr().err
+    (tmp_path / "nets" / f"{export}.md").unlink()
+    assert ship_main([str(tmp_path), *again]) == 1
+    assert f"{export}.md: missing" in capsys.readouterr().err
 
 
 def test_the_loop_learns_from_zero(tmp_path):

@@ -76,8 +76,10 @@ def ship_export(
     """
     files = sorted((run_dir / "nets").glob(f"{export}.*.onnx"))
     card = run_dir / "nets" / f"{export}.md"
-    if not files or not card.is_file():
+    if not files:
         raise ConfigError(f"{run_dir}: no export {export} there")
+    if not card.is_file():
+        raise ConfigError(f"{card}: missing, the card of the export")
     out.mkdir(parents=True, exist_ok=True)
     old_id = new_id = ""
     for file in files:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.cores import ONE_THREAD
 from training.data.journal import recover_journal, shard_stem
 from training.measure.batched_match import MatchScore, MatchSpec, joined
 from training.play.game import Counters
@@ -335,9 +336,8 @@ class LocalPool:
 @contextlib.contextmanager
 def _one_thread_each() -> Any:
     """Let a child start with one thread for each numerical library."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
