@@ -20,7 +20,7 @@ from arena.managers import manager_named
 from arena.match_config import MatchConfig, list_openings, opening_of
 from arena.match_result import MatchResult
 from arena.players import Player, make_local
-from arena.pool import as_done, executor, one_core_each, worker_cores
+from arena.pool import as_done, executor, one_core_each, raise_if_given_up, worker_cores
 from arena.records import GameSetup, PlayedGame
 from arena.referee import play_game
 from arena.timing_lock import pause_while_timed
@@ -85,6 +85,7 @@ def play_index(config: MatchConfig, opening: tuple[int, ...], index: int) -> tup
     finally:
         for player in players:
             player.close()
+    raise_if_given_up()
     game = played.to_record(config.names)
     if config.save:
         for suffix, text in (("psq", to_psq(game)), ("sgf", to_sgf(game))):

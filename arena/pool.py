@@ -32,9 +32,11 @@ AHEAD = 2
 """Tasks handed out for each worker (derived: no worker waits, and a stop loses few)."""
 
 
+_LOOK_S = 0.1  # between two looks at brains that have begun
+
 _WORKER = threading.local()
 _GIVEN_UP = threading.Event()
-"""Set in a worker process that was asked to stop."""
+"""Set where the games were asked to stop: in a worker process, or for all threads of this one."""
 
 
 @contextmanager
@@ -56,6 +58,7 @@ def executor(workers: int, *, processes: bool, cores: Sequence[int] = ()) -> Ite
                 given.put(core)
         pool = _WorkerProcesses(workers, context, _begin_process, (given,))
     else:
+        _GIVEN_UP.clear()
         free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in cores[:workers]:
             free.put(core)
@@ -65,6 +68,8 @@ def executor(workers: int, *, processes: bool, cores: Sequence[int] = ()) -> Ite
     except KeyboardInterrupt:
         if processes:
             _interrupt_workers()
+        else:
+            _interrupt_threads(pool)
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -101,6 +106,33 @@ def _interrupt_workers() -> None:
                 os.kill(worker.pid, signal.SIGINT)
 
 
+def _interrupt_threads(pool: Executor) -> None:
+    """Let threads give up their games: brains are killed, and what begins meanwhile is killed too."""
+    _GIVEN_UP.set()
+    pool.shutdown(wait=False, cancel_futures=True)
+    ended = threading.Event()
+
+    def kill() -> None:
+        while not ended.wait(_LOOK_S):
+            kill_all()
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        pool.shutdown(wait=True)
+    finally:
+        ended.set()
+
+
+def raise_if_given_up() -> None:
+    """Refuse the result of a game whose brains were killed since the games were asked to stop.
+
+    Raises:
+        SystemExit: they were.
+    """
+    if _GIVEN_UP.is_set():
+        raise SystemExit(1)
+
+
 def _give_up(number: int, frame: object) -> None:
     """End what this worker does, once: its brains are ended on the way, which must not be cut short."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -110,8 +142,7 @@ def _give_up(number: int, frame: object) -> None:
 
 def _unless_given_up(task: Callable[..., T], *arguments: object, **named: object) -> T:
     """Run a task; a worker that gave up still gets those that had been handed out to it."""
-    if _GIVEN_UP.is_set():
-        raise SystemExit(1)
+    raise_if_given_up()
     return task(*arguments, **named)
 
 

@@ -5,6 +5,7 @@ Which there are is said at the start of the server; a page names one by its numb
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import threading
@@ -67,7 +68,9 @@ class Brains:
             setup, game.moves, request.turn_ms, stop, left_ms=request.left_ms
         )
 
-    @staticmethod
-    def end() -> None:
-        """End them all at once."""
+    def end(self) -> None:
+        """End them all at once, and leave no folder of theirs."""
         kill_all()
+        for brain in self._brains:
+            with contextlib.suppress(OSError):
+                brain.close()

@@ -25,6 +25,8 @@ MAX_QUEUE = 64
 """Requests that wait for an engine; one that takes none any more is ended."""
 START_S = 60.0
 """Longest start of an engine, s (derived: 1 s on an idle machine)."""
+END_S = 1.0
+"""Longest end of an engine, s; then it is killed (derived: an idle one needs 0.01 s)."""
 ENGINE_ARGUMENT = "--board-engine"
 """First argument that makes the packed program an engine process."""
 
@@ -87,6 +89,7 @@ class EngineProcess:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **_options()
         )
         self.pid: int = self._process.pid
+        self._last_resort = threading.Timer(END_S, self._kill)
         self.heard_s = self._loop.time()
         """When it last said something, on the loop's clock."""
         threading.Thread(target=self._read, name="engine-answers", daemon=True).start()
@@ -110,9 +113,18 @@ class EngineProcess:
             self._queue.put(line)
 
     def end(self) -> None:
-        """End it at once; nothing is reported any more."""
+        """End it; nothing is reported any more.
+
+        Its input ends, at which it ends the other brains that it has started, and then itself.
+        """
         self._ended = True
         self._queue.put(None)
+        if self.is_stopped:
+            self._kill()  # it would not see that
+        else:
+            self._last_resort.start()
+
+    def _kill(self) -> None:
         with contextlib.suppress(OSError):
             self._process.kill()
 
@@ -126,6 +138,7 @@ class EngineProcess:
                 for line in lines:
                     self._call(self._heard, line.decode("utf-8", "replace"))
         self._process.wait()
+        self._last_resort.cancel()
         self._queue.put(None)
         self._call(self._gone)
 

@@ -56,6 +56,7 @@ class Worker:
                 while data:
                     data = data[os.write(self._output_fd, data) :]
             except OSError:
+                self._end()
                 os._exit(0)
 
     def run(self, settings: list[str]) -> int:

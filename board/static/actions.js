@@ -11,6 +11,11 @@ import { shift, symmetry } from "./transform.js";
 
 const ZOOM_STEP = 1.3;
 
+// Who puts the next stone in a swap2 opening with so many on the board: three are offered, the other side may put two.
+function openingSeat(ply) {
+  return ply < 3 ? 0 : 1;
+}
+
 export class Actions {
   constructor(app) {
     this.app = app;
@@ -33,7 +38,7 @@ export class Actions {
     const name = pointName(point, game.width);
     if (reason) return notice(t("move.forbidden", { point: name, reason: foul(reason) }), { key: "move" });
     if (table.isDue(game)) return notice(t("move.engines_turn"), { key: "move" });
-    if (table.opening && !this.mayOpen(facts)) return undefined;
+    if (table.isOpening(node) && !this.mayOpen(facts)) return undefined;
     this.put(point, performance.now() - table.since);
   }
 
@@ -55,7 +60,7 @@ export class Actions {
     node.judged ??= judged;
     app.undone = null;
     if (app.settings.sound) stoneSound(node.colour);
-    if (table.opening) game.opening = node.ply;
+    if (table.isOpening(node)) game.opening = node.ply;
     table.forced = null;
     table.paused = false;
     table.turn(node);
@@ -70,6 +75,7 @@ export class Actions {
     const chooser = game.current.facts?.opening?.chooser ?? 0;
     if (colour !== chooser) table.exchange();
     table.opening = false;
+    table.forced = null;
     game.opening = game.current.ply;
     game.names = [0, 1].map((side) => table.nameNow(game, side));
     table.turn(game.current);
@@ -120,8 +126,10 @@ export class Actions {
     if (from.children.length) return this.back();
     if (!table.opening && from.ply <= game.opening) return notice(t("move.opening_stays"), { key: "move" });
     let gone = from;
-    const persons = table.seats.includes("person") && table.seats.includes("engine") && !table.opening;
-    while (persons && gone.parent.parent && gone.parent.ply > game.opening && table.seats[gone.colour] === "engine") gone = gone.parent;
+    const both = table.seats.includes("person") && table.seats.includes("engine");
+    const mayGo = (node) => table.opening || node.ply > game.opening;
+    const engines = (node) => table.seats[table.opening ? openingSeat(node.parent.ply) : node.colour] === "engine";
+    while (both && gone.parent.parent && mayGo(gone.parent) && engines(gone)) gone = gone.parent;
     game.ended = null;
     const to = gone.parent;
     game.remove(gone);
@@ -195,6 +203,7 @@ export class Actions {
     if (app.setup.active) return;
     app.stopShow();
     app.game.transform(width, height, to);
+    app.puzzles.transform(to);
     app.review.stop();
     app.analysis.clear();
     app.hint = app.hovered = app.aimed = app.undone = null;
@@ -207,6 +216,7 @@ export class Actions {
     const { app } = this;
     app.stopShow();
     app.table.forced = null;
+    if (app.table.running(app.game) !== null) app.table.settle(app.game); // else the turn would begin anew
     app.game.current = node;
     app.table.turn(node);
     app.hint = null;

@@ -7,13 +7,14 @@ import { lineName, percentSign } from "./names.js";
 const HINT_MS = 1500;
 const BALANCE_MS = 2500; // for each move; all moves of the board are looked at
 const GROWING = ["analysis", "threat"]; // answers that others follow
+const REVIEWING = ["judged", "reviewed"];
 
 // The one thing that the engine of the page is to do now; null for nothing.
 export function nextJob(app) {
   const { game, table, settings } = app;
   const node = game.current;
   const failed = (message) => app.failed(message);
-  if (app.review.running) return app.review.job((message) => (message.type === "refused" ? failed(message) : app.reviewed(message)));
+  if (app.review.running) return app.review.job((message) => (REVIEWING.includes(message.type) ? app.reviewed(message) : failed(message)));
   const judges = (settings.dots || settings.teach) && !table.opening && node.facts && !node.facts.over && !game.ended;
   const judge = judges && judgeJob(game, (message) => app.judged(message, node));
   if (judge) return judge;

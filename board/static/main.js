@@ -152,12 +152,12 @@ class App {
 
   // The server knows the rules: whose turn it is, what is forbidden, who has won.
   async askFacts(node) {
-    const opening = this.table.opening;
+    const opening = this.table.isOpening(node);
     if ((node.facts && (!opening || node.facts.opening)) || node.asked) return;
     const { game } = this;
     node.asked = true;
     try {
-      node.facts = await this.link.ask("position", { game: game.moves(node), swap2: opening && node.ply <= 5 });
+      node.facts = await this.link.ask("position", { game: game.moves(node), swap2: opening });
     } catch (error) {
       notice(t("move.refused", { why: error.message }), { key: "move" });
       game.remove(node); // the move was shown before the server refused it
@@ -209,6 +209,8 @@ class App {
     clearNotice("link");
     this.link.tell("look", { visible: !document.hidden });
     this.engine.job = null;
+    if (this.waits === this.game.current) this.table.goOn();
+    this.waits = null;
     this.changed();
   }
 
@@ -217,6 +219,10 @@ class App {
     const why = code === "pages_open" ? t("link.pages_open", { n }) : code === "not_read" ? t("link.not_read") : t("link.start_again");
     notice(refused ? t("link.refused") : t("link.lost", { why }), { key: "link", bad: true, stays: true });
     if (this.review.running) this.review.stop();
+    if (this.table.isDue(this.game) && !this.table.paused) { // nobody can move: no clock runs
+      this.table.pause(this.game);
+      this.waits = this.game.current;
+    }
     this.draw();
   }
 

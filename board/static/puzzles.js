@@ -50,6 +50,7 @@ export class Puzzles {
     for (const point of moves) game.play(point);
     this.game = game;
     this.first = game.current;
+    this.good = this.puzzle.good;
     this.right = null;
     const seats = moves.length % 2 ? ["engine", "person"] : ["person", "engine"];
     app.replaceGame(game, { seats, levels: [STRONGEST, STRONGEST], brains: [null, null] });
@@ -60,7 +61,7 @@ export class Puzzles {
   // A stone was put: the answer, if it is the first one.
   moved(node) {
     if (this.app.game !== this.game || node.parent !== this.first) return;
-    this.right = this.puzzle.good.includes(node.point);
+    this.right = this.good.includes(node.point);
     if (this.right) this.app.settings.solved = [...this.solved.add(this.puzzle.id)];
     else this.app.table.pause(this.game); // the engine does not answer
   }
@@ -69,13 +70,20 @@ export class Puzzles {
     const { app } = this;
     app.actions.go(this.first);
     this.right = null;
-    const { good } = this.puzzle;
+    const { good } = this;
     app.hint = { node: this.first, point: good[0], points: good, text: () => this.solutionText(), solution: true };
     app.changed();
   }
 
   solutionText() {
-    return t("puzzle.solution_is", { moves: this.puzzle.good.map((point) => pointName(point, this.game.width)).join(", ") });
+    return t("puzzle.solution_is", { moves: this.good.map((point) => pointName(point, this.game.width)).join(", ") });
+  }
+
+  // The board was turned or shifted, and with it what is right; off the board nothing is.
+  transform(to) {
+    if (this.game === null || this.app.game !== this.game) return;
+    this.good = this.good.map(to).filter((point) => point !== null);
+    if (!this.good.length) this.game = null;
   }
 
   close() {

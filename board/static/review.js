@@ -60,7 +60,8 @@ export class Review {
     $("review-progress").max = Math.max(1, total);
     $("review-progress").value = this.done;
     $("review-start").disabled = game.root.children.length === 0;
-    const worst = this.worst.length ? this.worst : this.found(game);
+    const kept = this.worst.filter((node) => game.holds(node));
+    const worst = kept.length ? kept : this.found(game);
     const lists = [0, 1].map((colour) => {
       const nodes = worst.filter((node) => node.colour === colour);
       if (!nodes.length) return null;

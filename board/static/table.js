@@ -4,6 +4,8 @@ import { colourName, side, t } from "./i18n.js";
 import { pointName } from "./names.js";
 
 const STRONGEST = 10;
+const OPENING_STONES = 5; // of swap2
+const ASKED = [0, 3, 5]; // stones at which swap2 asks; between them a stone is a move
 const FORCED_MS = 350; // at least so long between two moves of the engine against itself
 
 // Whether a name says more than that somebody sits there.
@@ -65,6 +67,11 @@ export class Table {
     return this.seats.every((seat) => seat === "engine");
   }
 
+  // Whether a swap2 opening is still to be settled here; a line that was added to the game may be longer.
+  isOpening(node) {
+    return this.opening && node.ply <= OPENING_STONES;
+  }
+
   // The seat that is asked next; in an opening not the colour to move.
   toAct(facts) {
     return this.opening && facts.opening ? facts.opening.chooser : facts.to_move;
@@ -93,7 +100,7 @@ export class Table {
     const node = game.current;
     const { facts } = node;
     const seat = this.toAct(facts);
-    const swap2 = this.opening && this.forced !== node;
+    const swap2 = this.isOpening(node) && ASKED.includes(node.ply);
     const fields = { game: game.moves(), level: this.levels[seat], turn_ms: this.turnMs };
     if (!swap2 && this.brainName(seat) !== null) fields.brain = this.brains[seat];
     if (!swap2 && this.time) {
@@ -208,7 +215,7 @@ export class Table {
     if (result !== null) return result;
     if (!facts) return t("status.wait");
     const colour = colourName(facts.to_move);
-    if (this.opening && facts.opening) return t("opening.swap2", { what: this.question(facts.opening, game.current.ply) });
+    if (this.isOpening(game.current) && facts.opening) return t("opening.swap2", { what: this.question(facts.opening, game.current.ply) });
     if (thinking && this.brainName(facts.to_move) !== null) return t("status.brain_thinks", { colour, name: this.brainName(facts.to_move) });
     if (thinking) return t("status.thinks", { colour, level: this.levels[facts.to_move] });
     if (this.seats[facts.to_move] === "engine") {

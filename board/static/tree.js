@@ -80,6 +80,13 @@ export class Game {
     return found;
   }
 
+  // Whether a node is still in the tree.
+  holds(node) {
+    let at = node;
+    while (at.parent?.children.includes(at)) at = at.parent;
+    return at === this.root;
+  }
+
   // Puts every stone on another point of a board of this size.
   transform(width, height, to) {
     Object.assign(this, { width, height });

@@ -77,7 +77,7 @@ class SwapFormat(_OwnStones):
         if self.number == 0:
             return Reply((f"MESSAGE SOOSORV SWAP1 {'YES' if points == SWAP else 'NO'}",))
         fifths = fifth_moves(query, result, self.number)
-        values = {move.point: move.q for move in result.candidates} if result is not None else {}
+        values = _values(result)
         swap = min((values.get(point, -1.0) for point in fifths), default=0.0) < 0 if values else False
         return Reply((f"MESSAGE SOOSORV SWAP2 {'YES' if swap else 'NO'}",))
 
@@ -124,7 +124,7 @@ class ChooseFormat(_OwnStones):
 
     def reply(self, query: Query, points: Points, result: SearchResult | None, names: Notation) -> Reply:
         """Say the one that is worst for black; what the search did not look at is worse than the rest."""
-        values = {move.point: move.q for move in result.candidates} if result is not None else {}
+        values = _values(result)
         point = min(self.offered, key=lambda point: values.get(point, -1.0))
         row, column = names.pair(point)
         return Reply((f"MESSAGE SOOSORV MOVE5C {row} {column}",))
@@ -197,9 +197,15 @@ def fifth_moves(query: Query, result: SearchResult | None, count: int) -> list[i
 
 def even_number(query: Query, result: SearchResult | None) -> int:
     """Return how many fifth moves make an even game: the value of the last one is nearest to 0."""
-    values = {move.point: move.q for move in result.candidates if move.visits} if result is not None else {}
+    values = _values(result)
     gaps = [abs(values.get(point, -1.0)) for point in fifth_moves(query, result, MAX_FIFTHS) if values]
     return 1 + min(range(len(gaps)), key=gaps.__getitem__) if gaps else 1
+
+
+def _values(result: SearchResult | None) -> dict[int, float]:
+    """Return the moves that the search looked at, with their values; others have the value of the root."""
+    candidates = result.candidates if result is not None else ()
+    return {move.point: move.q for move in candidates if move.visits or move.proven}
 
 
 def _keeps(symmetry: int, query: Query) -> bool:

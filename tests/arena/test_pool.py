@@ -1,13 +1,17 @@
 """Workers of matches and fits: none outlives the program that began it."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future
 
+import psutil
+
 from arena.pool import as_done, executor
+from tests.helpers.paths import HELPERS, ROOT
 
 PROGRAM = """
 import os, time
@@ -78,6 +82,29 @@ def test_a_stop_begins_none_of_the_tasks_that_were_handed_out(tmp_path):
     start_s = time.monotonic()
     program.communicate(timeout=60)
     assert time.monotonic() - start_s < 5
+
+
+def test_a_stop_waits_for_no_brain(tmp_path):
+    """Both brains think for a minute; their game is neither counted nor saved."""
+    brain = shlex.join([sys.executable, str(HELPERS / "dumb_brain.py"), "hang"])
+    command = [sys.executable, "-m", "arena.match", "--a", brain, "--b", brain, "--turn-ms", "90000"]
+    command += ["--games", "4", "--concurrency", "2", "--no-lock", "--save", str(tmp_path / "games")]
+    command += ["--json", str(tmp_path / "m.json")]
+    program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    log = tmp_path / "games" / "00000-0.log"
+    deadline = time.monotonic() + 30
+    while not (log.exists() and psutil.Process(program.pid).children()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)  # at their third move they hang
+    brains = psutil.Process(program.pid).children(recursive=True)
+    program.send_signal(signal.SIGINT)
+    start_s = time.monotonic()
+    _, said = program.communicate(timeout=60)
+    assert time.monotonic() - start_s < 5
+    assert brains and not any(brain.is_running() for brain in brains)
+    assert program.returncode == 1 and "the same command continues" in said
+    assert not list((tmp_path / "games").glob("*.psq"))
+    assert len((tmp_path / "m.games.jsonl").read_text().splitlines()) == 1, "only the settings"
 
 
 def test_results_come_whether_threads_or_processes():

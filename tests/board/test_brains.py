@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shlex
 import sys
@@ -11,11 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from board.brains import Brains, named, split_arguments
 from board.messages import Moves, Think
-from tests.board.running import Page, Server
+from tests.board.running import Page, Server, until
 from tests.helpers.board import with_page
 from tests.helpers.paths import HELPERS
 
@@ -91,6 +93,38 @@ def test_a_brain_takes_the_seat_of_the_engine_in_the_request() -> None:
     request = Think(1, Moves(9, 9, 0, (80,)), 5, 5000, None, 0, 0)
     assert brains.move(request, threading.Event()) == 0
     brains.end()
+
+
+def test_a_brain_that_hangs_ends_with_its_page() -> None:
+    server = Server("--net", "uniform", "--opponent", command("hang"))
+
+    def brains() -> list[psutil.Process]:
+        return [process for process in server.engines() if "dumb_brain.py" in " ".join(process.cmdline())]
+
+    found: list[psutil.Process] = []
+
+    async def talk(page: Any) -> None:
+        moves = [80]
+        for id in (1, 2, 3):
+            fields = {"game": {**GAME, "moves": moves}, "level": 5, "turn_ms": 60_000, "brain": 0}
+            await page.send(json.dumps({"type": "think", "id": id, **fields}))
+            while id < 3:
+                heard = json.loads(await asyncio.wait_for(page.recv(), 60))
+                if heard["id"] == id and heard["type"] == "move":
+                    moves += [heard["point"], next(p for p in range(81) if p not in (*moves, heard["point"]))]
+                    break
+        found.extend(brains())
+        assert found
+        await asyncio.sleep(1)  # it has heard of the third move, at which it hangs
+
+    try:
+        with_page(server, talk)
+        until(lambda: not any(process.is_running() for process in found), "the end of the brain", 10)
+    finally:
+        server.close()
+        for process in found:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
 
 
 def test_a_brain_is_chosen_on_the_page(driver: WebDriver, brain_server: Server) -> None:

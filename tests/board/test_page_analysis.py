@@ -121,6 +121,13 @@ def test_a_review_finds_the_planted_blunder(thinking_page: Page) -> None:
     assert "12. a1" in text and "better" in text
     assert page.get("document.querySelectorAll('.dot').length") >= 1
     assert page.get("document.querySelectorAll('.move.blunder').length") >= 1
+    page.js(
+        "window.first = tengen.review.worst[0];"
+        "tengen.review.worst[0] = new first.constructor(0, first.parent); tengen.changed()"
+    )
+    rows = page.get("document.querySelectorAll('#worst .row').length")
+    assert rows == len(worst) - 1, "it is not in the game"
+    page.js("tengen.review.worst[0] = first; tengen.changed()")
     page.js("document.querySelector('#worst .worst:last-child .row').click()")
     page.wait("tengen.game.current.ply === 12")
     assert page.get("document.querySelectorAll('.badge.blunder').length") == 1

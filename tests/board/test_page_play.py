@@ -186,6 +186,58 @@ def test_swap2(page: Page, who: str, colour: str | None) -> None:
     assert page.get("tengen.table.seats.includes('person') && tengen.table.seats.includes('engine')")
 
 
+def offered(page: Page) -> None:
+    """Let a person be offered three stones, and put two more: the engine has to choose, or the person."""
+    page.new(who="white", swap2=True)
+    page.wait("tengen.game.current.ply === 3 && tengen.game.current.facts?.opening")
+
+
+def test_the_engine_chooses_for_a_person_in_swap2(page: Page) -> None:
+    offered(page)
+    page.js("tengen.actions.engine()")
+    page.wait("!tengen.table.opening && tengen.game.current.facts && !tengen.table.isDue(tengen.game)")
+    assert "You take" in page.notices
+    assert page.get("tengen.table.seats.includes('person') && tengen.table.seats.includes('engine')")
+    assert page.get("tengen.table.forced") is None
+
+
+def test_a_long_line_in_a_swap2_opening_asks_no_more_than_once(page: Page) -> None:
+    offered(page)
+    page.js(
+        "window.asked = 0; const ask = tengen.link.ask.bind(tengen.link);"
+        "tengen.link.ask = (...given) => { asked++; return ask(...given); };"
+        "const free = [...Array(225).keys()].filter(p => !tengen.game.taken.has(p));"
+        "tengen.game.addLine(free.slice(0, 4)); tengen.actions.last()"
+    )
+    page.wait("tengen.game.current.ply === 7 && tengen.game.current.facts")
+    page.js("setTimeout(() => { window.late = true; }, 300)")
+    page.wait("window.late")
+    assert page.get("asked") == 1
+    assert page.get("tengen.table.opening")
+
+
+def test_undo_in_swap2_goes_back_to_a_person_or_to_the_beginning(page: Page) -> None:
+    offered(page)
+    page.js("window.before = tengen.game.current")
+    page.click("do-undo")
+    page.wait("tengen.game.current !== before && tengen.game.current.ply === 3")
+    page.wait("tengen.game.current.facts?.opening")
+    assert page.notices == "" and len(page.stones) == 3, "the engine has offered three others"
+    corners = [point for point in (0, 14, 210, 224) if point not in page.stones]
+    page.place(corners[0])
+    page.click("do-undo")
+    page.wait("tengen.game.current.ply === 3 && tengen.game.current.facts?.opening")
+    page.wait("!document.getElementById('choices').hidden")
+
+
+def test_walking_gives_no_time_back(page: Page) -> None:
+    page.new(clock="60 0")
+    page.place("h8")
+    page.js("tengen.table.left = [60000, 10000]; tengen.table.since = performance.now() - 2000")
+    page.key("\ue012\ue014")  # back and forward
+    assert 7_000 < page.get("tengen.table.lefts(tengen.game)[1]") <= 8_000
+
+
 def test_rectangles_and_every_size(page: Page) -> None:
     for width, height in ((5, 22), (22, 5), (7, 9), (22, 22)):
         page.new(width=width, height=height)

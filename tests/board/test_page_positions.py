@@ -90,6 +90,23 @@ def test_a_puzzle_judges_the_first_move(page: Page) -> None:
     page.wait("tengen.puzzles.at === 1")
 
 
+def test_a_puzzle_that_is_turned_keeps_its_solution(page: Page) -> None:
+    page.click("do-new")
+    page.click("do-puzzles")
+    page.wait("tengen.puzzles.game && tengen.game.current.facts")
+    before = page.get(RIGHT)
+    page.js("tengen.actions.turn('turnRight')")
+    page.wait("tengen.game.current.facts")
+    assert page.get("tengen.puzzles.good") != before and page.get(RIGHT) == before
+    page.click("puzzle-solution")
+    assert page.get("tengen.hint.points") == page.get("tengen.puzzles.good")
+    page.place(page.get("tengen.puzzles.good[0]"))
+    assert "Right" in page.get("document.getElementById('puzzle-result').textContent")
+    page.click("puzzle-again")
+    page.wait("tengen.game.current.facts")
+    assert page.get("tengen.puzzles.good") == before
+
+
 def test_the_puzzles_are_those_of_the_suite_and_can_be_played() -> None:
     assert puzzles.text() == (assets.FOLDER / "puzzles.json").read_text(encoding="utf-8")
     chosen = puzzles.select()

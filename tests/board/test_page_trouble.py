@@ -158,6 +158,42 @@ def test_more_pages_than_engines(driver: WebDriver) -> None:
         server.close()
 
 
+def test_a_review_without_an_engine_is_said(page: Page, server: Server) -> None:
+    """Where all engines are taken, and where the one that reviews is killed."""
+    page.new()
+    for move in ("h8", "i9", "h9"):
+        page.place(move)
+    page.js("tengen.review.start(tengen.game, 60000); tengen.changed()")
+    until(lambda: bool(server.engines()), "an engine")
+    os.kill(server.engines()[0].pid, signal.SIGKILL)
+    page.wait("document.getElementById('notices').innerText.includes('Try again')")
+    assert not page.get("tengen.review.running")
+    page.js("tengen.review.start(tengen.game, 60000); tengen.changed()")
+    page.wait("tengen.engine.job")
+    page.js("tengen.engine.job.hear({type: 'busy', text: 'all engines are at work'})")
+    assert "all engines are at work" in page.notices
+    assert not page.get("tengen.review.running")
+
+
+def test_no_clock_runs_while_the_engine_cannot_answer(driver: WebDriver) -> None:
+    first = Server("--net", "uniform")
+    page = Page(driver, first.url).open()
+    page.new(who="black", level=10, clock="60 0")
+    page.js("tengen.table.turnMs = 60000")
+    page.place("h8")
+    page.wait("tengen.table.isDue(tengen.game) && tengen.table.running(tengen.game) === 1")
+    first.close()
+    page.wait("document.getElementById('notices').innerText.includes('The connection to Tengen is lost')")
+    assert page.get("tengen.table.running(tengen.game)") is None
+    second = Server("--net", "uniform", port=first.port)
+    try:
+        page.wait("tengen.link.open && tengen.table.running(tengen.game) === 1")
+        page.wait("tengen.engine.job")
+    finally:
+        driver.get("about:blank")
+        second.close()
+
+
 def test_phone_size_has_everything_on_the_screen(page: Page) -> None:
     driver = page.driver
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}

@@ -7,6 +7,7 @@ The board takes each line that is no remark for a move. It counts the moves that
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -313,6 +314,17 @@ def test_soosorv_step_6_keeps_the_fifth_move_that_is_worst_for_black() -> None:
     assert len(talk.query.stones) == 4
     found = tuple(valued(point, q) for point, q in ((0, 0.6), (1, -0.2), (2, 0.3)))
     assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE5C 0 1"]
+
+
+def test_soosorv_takes_a_move_that_was_not_looked_at_for_the_worst() -> None:
+    unseen = replace(valued(2, 0.3), visits=0)  # it has the value of the root
+    found = (valued(0, 0.6), valued(1, 0.2), unseen)
+    talk = board()
+    talk.say(f"yxsoosorvstep6\n{STONES}8,6\n0,0\n0,1\n0,2\ndone")
+    assert soosorv(talk.answer(0, result(0, candidates=found))) == ["MOVE5C 0 2"]
+    talk = board()
+    talk.say(f"yxsoosorvstep4 3\n{STONES}8,6\ndone")
+    assert soosorv(talk.answer(0, result(0, candidates=found))) == ["SWAP2 YES"]
 
 
 @pytest.mark.parametrize(
