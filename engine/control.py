@@ -16,6 +16,9 @@ CHECK_SHARE = 0.02
 """Share of the soft limit between updates, where that is shorter (derived: as above)."""
 MAX_STEP_S = 0.25
 """Longest step that is expected to occur again (derived: a longer one was a pause of the whole machine)."""
+MAX_REMEMBERED = 0.25
+"""Longest step of earlier moves that is expected in this one, as a share of its time (derived: one pause must
+not take the time of the next short moves; a slow evaluation is seen again at once)."""
 MIN_SIMULATIONS = 32
 """Simulations below which the speed is too uncertain to call a lead safe (derived)."""
 
@@ -53,7 +56,6 @@ class MoveControl:
         self.arrival_s = arrival_s
         self.early = early
         self.best_point: int | None = None
-        self.step_s = step_s
         self._asked_s = -math.inf
         self._last_q = last_q
         self._params = params
@@ -61,6 +63,7 @@ class MoveControl:
         self._stop = stop or threading.Event()
         self._next_update_s = -math.inf
         self.relimit(limits, budget)
+        self.step_s = min(step_s, MAX_REMEMBERED * budget.answer_s)
 
     def relimit(self, limits: SearchLimits, budget: Budget) -> None:
         """Replace the limits; times still count from arrival."""

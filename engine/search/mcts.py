@@ -175,11 +175,18 @@ class Search:
         return self.result(state, reason)
 
     def _set_root(self, board: Board) -> None:
-        """Move the root; start afresh where it is proven but the move that proves it was freed."""
-        self.tree.set_root(board)
-        if self.tree.proven != _tree.PROVEN_NONE and not self.tree.pv() and not len(self.tree.moves()):
-            self.tree.clear()
-            self.tree.set_root(board)
+        """Move the root; start afresh where it is proven, but by no move that is known.
+
+        That move was freed, or the proof came from the node above, where the solver found that a move does
+        not stop a win (`restrict_moves`).
+        """
+        tree = self.tree
+        tree.set_root(board)
+        proven, moves = tree.proven, len(tree.moves())
+        unknown = proven not in (_tree.PROVEN_NONE, _tree.PROVEN_LOSS) and moves and tree.proof_move() < 0
+        if unknown or (proven != _tree.PROVEN_NONE and not moves and not tree.pv()):
+            tree.clear()
+            tree.set_root(board)
 
     def _stops_now(self, state: SearchState, stop_reason: Callable[[], str | None]) -> bool:
         state.now_s = self._now_s()

@@ -140,7 +140,7 @@ class RootSolver:
         with tree.locked():
             moves = tree.moves().tolist()
             defences = set(threat.defences)
-            tree.exclude([p for p in moves if p not in defences], threat.distance + 1)
+            tree.exclude([p for p in moves if p not in defences], threat.longest + 1)
             lost = tree.proven == _tree.PROVEN_LOSS
         self._queries = [q for q in self._queries if q.own]
         if lost:

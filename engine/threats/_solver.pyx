@@ -104,6 +104,7 @@ cdef class Solver:
         out.n = solve_defences(&self.state, b, 1 - b.to_move, False, node_budget, &result, out.points)
         out.found = out.n >= 0
         out.distance = result.distance
+        out.longest = result.longest
         out.move = result.move
         return result.nodes
 
@@ -139,6 +140,7 @@ cdef class Solver:
         cdef bint vct = kind == "vct"
         cdef uint16_t points[484]
         cdef list line = []
+        out.longest = 0
         if kind not in ("vcf", "vct"):
             raise ValueError(f"a kind is 'vcf' or 'vct', not {kind!r}")
         if attacker is not None:
@@ -170,13 +172,15 @@ cdef class Solver:
                     out.distance = len(line)
         finally:
             s.shortest = False
+            s.stop_flag = 0     # the calls of a tree search do not clear it
             s.poll = NULL
             self.poll = None
             while b.ply > ply:
                 board_undo(b)
             board_set_to_move(b, to_move)
         return Solution(
-            Verdict(out.verdict), out.distance, tuple(line), tuple([points[k] for k in range(n)]), out.nodes
+            Verdict(out.verdict), out.distance, tuple(line), tuple([points[k] for k in range(n)]), out.nodes,
+            max(out.distance, out.longest),
         )
 
     def stop(self):

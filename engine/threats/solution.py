@@ -30,6 +30,8 @@ class Solution:
         defences: where the defender is to move, its moves that may refute the win, ascending; every other
             move is proven to lose. Empty without a win.
         nodes: placements.
+        longest: where the defender is to move: plies to the five after any of its moves that is proven to
+            lose, an upper bound; that move is not counted. Else `distance`.
     """
 
     verdict: Verdict
@@ -37,3 +39,4 @@ class Solution:
     pv: tuple[int, ...]
     defences: tuple[int, ...]
     nodes: int
+    longest: int

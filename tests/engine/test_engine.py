@@ -55,19 +55,24 @@ def test_the_hard_limit_holds_with_a_slow_net(limits, seconds):
     assert evaluator.asked >= 1
 
 
-def test_a_slow_step_is_expected_again():
+@pytest.mark.parametrize(
+    ("turn_ms", "gap_s", "undisturbed_s", "behind_s"),
+    [(400, 0.06, 0.31, (0.25, 0.305)), (100, 0.25, 0.05, (0.05, 0.0775 - 0.0194 + 0.0004))],
+)
+def test_a_slow_step_is_expected_again(turn_ms, gap_s, undisturbed_s, behind_s):
+    """Another gap would still end before the watchdog answers; but a long one takes no short turn away."""
     clock = ManualClock()
     evaluator = Slow(clock, 0.0003)
     engine = Engine(EngineConfig(seed=1), clock=clock, evaluator=evaluator)
     setup(engine, "h8i9")
     used_s = []
     for slow in (False, True, False):
-        evaluator.seconds = 0.04 if slow else 0.0003
+        evaluator.seconds = gap_s if slow else 0.0003
         arrival_s = clock.now_s()
-        engine.nbest(1, SearchLimits(max_nodes=1) if slow else SearchLimits(100), arrival_s)
+        engine.nbest(1, SearchLimits(max_nodes=1) if slow else SearchLimits(turn_ms), arrival_s)
         used_s.append(clock.now_s() - arrival_s)
-    assert used_s[0] > 0.05  # undisturbed, most of the turn is used
-    assert used_s[2] < 0.045  # another gap would still end before the watchdog answers
+    assert used_s[0] > undisturbed_s
+    assert behind_s[0] < used_s[2] < behind_s[1]
 
 
 def test_time_before_the_search_counts():

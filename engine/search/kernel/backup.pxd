@@ -180,6 +180,16 @@ cdef inline bint infer_proof(const NodeMemory* memory, Node* node, const Edge* e
     return True
 
 
+cdef inline bint infer_draw(const NodeMemory* memory, Node* node) noexcept nogil:
+    """Infer that a node is drawn whose moves are all proven by now, none as a win; True if that proves it."""
+    cdef const Edge* edges = edges_of(memory, node) if node.n_visited else NULL
+    cdef int i
+    for i in range(node.n_visited):
+        if edges[i].proven == PROVEN_DRAW:
+            return infer_proof(memory, node, &edges[i])
+    return False
+
+
 cdef inline bint apply_child_proof(
     const NodeMemory* memory, Node* node, Edge* edge, Node* child, StatsDelta* delta
 ) noexcept nogil:

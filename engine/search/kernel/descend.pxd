@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from engine.rules._board cimport BoardState, board_place, board_undo, stone_key, turn_key
+from engine.search.kernel.backup cimport infer_draw
 from engine.search.kernel.expand cimport restrict_moves, store_other_moves
 from engine.search.kernel.flight cimport leaf_in_flight
 from engine.search.kernel.graph cimport Graph, find_node, grow_edges, new_edge, set_child
@@ -230,10 +231,13 @@ cdef inline int solve_node(TreeState* t, Worker* w, Solver solver, Node* node) n
             visit_again(&t.graph.memory, w.flight.path.nodes[w.flight.path.depth])
             return AT_STALE_EDGE
         if n >= 0 and not restrict_moves(
-            &t.graph, &w.flight.path, node, points, n, result.distance + 1, t.settings.minimax_weight > 0
+            &t.graph, &w.flight.path, node, points, n, result.longest + 1, t.settings.minimax_weight > 0
         ):
-            sim.status = proven_status(PROVEN_LOSS, result.distance + 1, NO_MOVE)
+            sim.status = proven_status(PROVEN_LOSS, result.longest + 1, NO_MOVE)
             return AT_PROOF
+        if n >= 0 and infer_draw(&t.graph.memory, node):    # the moves that remain were drawn already
+            visit_again(&t.graph.memory, w.flight.path.nodes[w.flight.path.depth])
+            return AT_STALE_EDGE
         begin_flight(t, w)
         begin_solving(w)
         solver.vcf(b, b.to_move, budget, &result)       # fours of the opponent answer threes, which hardly ever win

@@ -176,7 +176,7 @@ cdef inline LeafStatus keep_defences(const Threat* threat, MoveList* moves) noex
         for i in range(moves.n):
             if moves.points[i] == threat.move:
                 move = threat.move
-        return proven_status(PROVEN_LOSS, threat.distance + 1, move)
+        return proven_status(PROVEN_LOSS, threat.longest + 1, move)
     memcpy(moves.points, threat.points, threat.n * sizeof(uint16_t))
     moves.n = threat.n
     return open_status() if threat.n > 1 else forced_status(threat.points[0])

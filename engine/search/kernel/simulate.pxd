@@ -85,6 +85,8 @@ cdef inline int simulate(
 ) noexcept nogil:
     """Do one simulation; if memory is short, free everything below the root's children and try again."""
     cdef int status
+    if w.is_helper and w.generation != t.generation:
+        return STOPPED      # the tree is no longer to be touched
     if w.oom_retries == 0:
         status = try_simulate(t, w, callback, root_move, use_vct)
         if status != FULL:
@@ -95,7 +97,9 @@ cdef inline int simulate(
         return FULL
     status = try_simulate(t, w, callback, root_move, use_vct)
     if status == FULL:
-        w.oom_retries += 1
+        w.oom_retries = 2
+    elif status != LEAF:        # whose expansion may still find no memory
+        w.oom_retries = 0
     return status
 
 
@@ -264,8 +268,9 @@ cdef inline int choose_from_evaluation(TreeState* t, Worker* w, const float* log
 cdef inline int recheck_leaf(TreeState* t, Worker* w) noexcept nogil:
     """Take in what other threads did at the leaf while the simulation was in flight.
 
-    Returns AT_STALE_EDGE if the leaf is expanded or proven by now, which then needs only a backup; else AT_LEAF, with
-    the forced moves cut where a position has a node by now (`transposition`).
+    Returns AT_STALE_EDGE if the leaf is expanded or proven by now, which then needs only a backup; AT_CANCELLED if
+    nothing is known of it any more; else AT_LEAF, with the forced moves cut where a position has a node by now
+    (`transposition`).
     """
     cdef Graph* graph = &t.graph
     cdef NodeMemory* memory = &graph.memory
@@ -294,6 +299,8 @@ cdef inline int recheck_leaf(TreeState* t, Worker* w) noexcept nogil:
                 t.counters.duplicates += evaluated
                 sim.n_forced = j
                 break
+    if sim.transposition == 0 and sim.status.kind == LEAF_FORCED:
+        return AT_CANCELLED     # the node where the forced moves had ended is freed
     return AT_LEAF
 
 

@@ -131,6 +131,7 @@ cdef inline int solve_defences(
         solve_vct(s, b, attacker, node_budget, out)
     else:
         solve_vcf(s, b, attacker, node_budget, out)
+    out.longest = out.distance
     if out.verdict != SOLVER_WIN:
         return -1
     # candidates: what may refute the VCF; without a VCF, every point
@@ -165,6 +166,8 @@ cdef inline int solve_defences(
         if after.verdict != SOLVER_WIN:
             points[n] = <uint16_t>p
             n += 1
+        elif after.distance > out.longest:      # it loses, but by another win
+            out.longest = after.distance
     board_set_to_move(b, to_move)
     out.nodes = s.nodes
     return n

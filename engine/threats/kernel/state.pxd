@@ -30,12 +30,14 @@ cdef extern from *:
 cdef struct SolverResult:
     int verdict             # SOLVER_*
     int distance            # of a win: plies to the five (odd), an upper bound; else 0
+    int longest             # the same after any move of the defender that is proven to lose (`solve_defences`)
     int move                # the attacker's first point of a win, else -1
     int64_t nodes           # placements tried
 
 cdef struct Threat:         # VCF of the side not to move, if the side to move passes
     bint found              # the other fields are valid only then
     int distance            # plies to the five, an upper bound; the pass is not counted
+    int longest             # the same after any move that is proven to lose, which is not counted
     int move                # first move of the VCF
     int n                   # legal moves that may stop it: every other move is proven to lose
     uint16_t points[484]    # these moves, ascending

@@ -7,10 +7,13 @@ import random
 import pytest
 
 from engine.evaluator._backend import HashedBackend
+from engine.evaluator.uniform import UniformEvaluator
 from engine.rules._board import Board
 from engine.rules.rule import NET_RULES
-from engine.search._tree import PROVEN_NONE, Tree
+from engine.search._tree import PROVEN_NONE, PROVEN_WIN, Tree
+from engine.search.mcts import Search
 from engine.search.params import SearchParams
+from engine.search.stoppers import NodeLimit
 from engine.threats._solver import Solver
 from tests.helpers.search import LONG, MIB, grown, put
 
@@ -42,6 +45,19 @@ def test_stones_in_another_order_keep_the_subtree() -> None:
     shuffled.set_to_move(1)
     expected = {row[0]: row[1] for row in tree.dump()}[tuple(line)]
     assert tree.set_root(shuffled) >= expected > 0
+
+
+def test_a_win_whose_move_is_not_known_is_looked_for() -> None:
+    """The solver proved that a move loses, without the answer; then the opponent plays that move."""
+    board = put(Board(15, 15, 0), "7,7 8,8")
+    search = Search(memory_bytes=16 * MIB)
+    search.search(board, UniformEvaluator(), [NodeLimit(300)])
+    visited = search.tree.top_two()[0]
+    search.tree.exclude([visited], 9)
+    board.place(visited)
+    assert search.tree.set_root(board) > 0 and search.tree.proven == PROVEN_WIN
+    result = search.search(board, UniformEvaluator(), [NodeLimit(50)])
+    assert result.simulations == 50 and result.proven is None
 
 
 @pytest.mark.parametrize(

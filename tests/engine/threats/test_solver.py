@@ -9,9 +9,12 @@ import pytest
 
 from engine.__main__ import main
 from engine.commands.speed import hard_vcf
+from engine.evaluator._backend import HashedBackend
 from engine.rules._board import Board
 from engine.rules.geometry import format_move, parse_moves
 from engine.rules.rule import NET_RULES
+from engine.search._tree import Tree
+from engine.search.params import SearchParams
 from engine.threats._solver import Solver, vcf_loop
 from engine.threats.solution import Verdict
 
@@ -63,6 +66,42 @@ def test_the_defences_to_an_open_three_are_the_moves_that_stop_it() -> None:
         stopped = Solver().solve(board, "vcf", attacker=0).verdict is Verdict.NONE
         board.undo()
         assert stopped == (point in defences), format_move(point, 9)
+
+
+LATER_WINS = "f10k11h5j6l10j4i6j7j5i5h7g8f7h4k7g6g7e7f6h8f8f9j8k3f4f5h6i7k5k4i4k6l5"
+
+
+def test_a_defence_that_loses_later_counts_in_the_longest() -> None:
+    """Some moves of white stop the shortest win and lose by another one."""
+    board = Board(15, 15, 0)
+    for point in parse_moves(LATER_WINS, 15, 15):
+        board.place(point)
+    solver = Solver()
+    threat = solver.solve(board, "vcf", attacker=0, nodes=300)
+    assert threat.distance < threat.longest
+    losing = [point for point in board.legal_points() if point not in threat.defences]
+    for point in losing:
+        board.place(point)
+        after = solver.solve(board, "vcf")
+        board.undo()
+        assert after.verdict is Verdict.WIN and after.distance <= threat.longest, format_move(point, 15)
+
+
+def test_a_call_that_was_stopped_leaves_the_solver_to_the_tree() -> None:
+    counted = []
+    for stopped in (False, True):
+        solver = Solver(14)
+        if stopped:
+            solver.solve(position(OPEN_THREE), "vct", stop=lambda: True)
+            solver.clear()
+        board = Board(15, 15, 0)
+        for point in parse_moves("h8g8i8i9j8j9k8", 15, 15):
+            board.place(point)
+        tree = Tree(SearchParams(), 8 << 20, solver)
+        tree.set_root(board)
+        tree.run(200, HashedBackend(1))
+        counted.append((tree.solver_nodes, tree.signature()))
+    assert counted[0] == counted[1]
 
 
 def test_a_five_comes_before_everything() -> None:
