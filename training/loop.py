@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from arena.timing_lock import pause_while_timed
+from arena.timing_lock import is_timed, pause_while_timed
 from training.data.imports import count_games
 from training.data.journal import recover_journals
 from training.data.replay_buffer import ReplayBuffer
@@ -138,11 +138,12 @@ class Run:
         if own.games > self.state.games:  # a kill came before they were counted
             self.state.games, self.state.positions = own.games, max(self.state.positions, own.positions)
         self.buffer.refresh()
+        self.learner.forget_lost()
         try:
             if (self._adopted or self.config.pretrain_samples) and not self.state.pretrained:
                 self._pretrain()
-            if self.state.net != UNIFORM and not (self.run_dir / "nets" / self.state.net).exists():
-                self._export(self.state.cycle)  # a run that came without its exports
+            if self.state.net != UNIFORM and not self._has_its_net():
+                self._export(self.state.cycle)  # a run that came without its exports, or from another device
             seed = self.config.seed * 1_000_003 + self.state.cycle
             config = PoolConfig(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
             pool = self._backend.open(config)
@@ -209,7 +210,8 @@ class Run:
         for cycle in self._orders.due(state, self.elapsed_s()):
             pool.plan(self._order(cycle))
         self._stage = "self-play"
-        counters, seconds, cpu_s = pool.play(self._order(state.cycle), self._show_play, self._stopped)
+        self._looked_s = time.monotonic()
+        counters, seconds, cpu_s = pool.play(self._order(state.cycle), self._show_play, self._stopped_in_play)
         self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
@@ -227,6 +229,14 @@ class Run:
             if self.elapsed_s() - state.measured_s >= 60 * self.config.evaluation.every_minutes:
                 self._measure(pool)
         self._save_state()
+
+    def _stopped_in_play(self) -> bool:
+        """As `_stopped`; meanwhile the clock of the run stands while its workers pause for what is timed."""
+        now_s = time.monotonic()
+        if self._backend.pauses and is_timed():
+            self._started_s += now_s - self._looked_s
+        self._looked_s = now_s
+        return self._stopped()
 
     def _order(self, cycle: int) -> CycleOrder:
         """Return what a cycle is to play, as things stand."""
@@ -342,6 +352,16 @@ class Run:
         self._say(f"promoted {name}, Elo {elo[0]:+.0f} +- {elo[1]:.0f}")
 
     # --- files
+
+    def _has_its_net(self) -> bool:
+        """Return whether the newest export has a file for the device that plays; it is the net then."""
+        name, _, suffix = self.state.net.partition(".")
+        if (suffix == nets.WEIGHTS) != (self.play_device == "cuda"):
+            path = nets.find_kind(self.run_dir, name, weights=self.play_device == "cuda")
+            if path is None:
+                return False
+            self.state.net = path.name
+        return (self.run_dir / "nets" / self.state.net).exists()
 
     def _file(self, name: str) -> Path | None:
         """Return the file to play an export with, of the kind that self-play uses if it is there."""

@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arena.timing_lock import pause_while_timed
 from engine.errors import NetError
@@ -197,9 +197,11 @@ def _label(args: argparse.Namespace) -> None:
 
 def _keep(args: argparse.Namespace) -> None:
     from training.learn.averaged import load_averaged, slim
-    from training.learn.checkpoint import write_checkpoint
+    from training.learn.checkpoint import list_checkpoints, write_checkpoint
     from training.learn.teacher import find_teacher
 
+    if there := list_checkpoints(args.out):
+        raise ConfigError(f"{args.out} holds {there[-1].name} already: choose another folder")
     _, state = load_averaged(find_teacher(args.teacher, _say))
     path = write_checkpoint(args.out, int(state["batches"]), slim(state), 1)
     load_averaged(path)
@@ -228,6 +230,7 @@ def _learn(args: argparse.Namespace) -> None:
     learner = Learner(config.learner, args.run_dir, args.device, _say, dataset)
     if there := learner.load():
         _say(f"continuing at batch {learner.batches}")
+        _stretch(learner, args, before)
     elif args.weights:
         _adopt(learner, args.weights)
     elif not learns:
@@ -257,6 +260,23 @@ def _learn(args: argparse.Namespace) -> None:
         exported = learner.export(args.run_dir / "nets", name, _origin(learner, name))
         _say(f"{exported.fp32}, {learner.samples} samples of {len(learner.dataset)} positions")
     del lock
+
+
+def _stretch(learner: Learner, args: argparse.Namespace, before: tuple[str, dict[str, Any]] | None) -> None:
+    """Let a run that has a longer way now go on where it is.
+
+    Raises:
+        ConfigError: the way was counted in passes, and is counted in minutes now, or the other way round.
+    """
+    minutes = float(before[1].get("minutes", 0)) if before else 0.0
+    if learner.progress is None or args.minutes == 0:
+        return
+    if bool(args.minutes) != bool(minutes):
+        raise ConfigError(f"{args.run_dir} learned by {'--minutes' if minutes else '--passes'} before")
+    if args.minutes:
+        learner.progress = min(1.0, learner.progress * minutes / args.minutes)
+    else:
+        learner.progress = _count(learner, args.passes)(0.0)
 
 
 def _is_to_learn(args: argparse.Namespace) -> bool:

@@ -1,7 +1,7 @@
 """Recover the games of all bundles that the history of a repository holds, each game once.
 
     python -m training.recover runs/history
-    python -m training.offline encode runs/history ...
+    python -m training.offline encode --records runs/history --positions runs/set
 
 A bundle holds the newest positions of its run only; git holds every version of every bundle. Needs a clone
 with its whole history. The same command continues where it was stopped. The table says how many games and

@@ -25,6 +25,7 @@ import json
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +41,11 @@ from training.files.foreign import read_table
 from training.files.lock import DirectoryLock, LockError
 from training.measure.balance import Balancer
 from training.measure.players import EnginePlayer
+from training.run import bundle as bundle_file
 from training.settings.recipes import preset
 from training.settings.resolve import make_config
 from training.settings.round_recipe import GameSet, RoundRecipe, read_round_recipe, round_recipe_names
+from training.settings.schema import NetConfig
 from training.settings.values import ConfigError
 
 _FOLDER = "round"
@@ -151,11 +154,8 @@ def check(plan: Sequence[Step], recipe: RoundRecipe, args: argparse.Namespace) -
         ValueError: weights or a teacher are missing, a setting of the learning or of an opening is wrong.
         EngineError: a net or a setting of a player is wrong.
     """
-    from training.learn.teacher import find_teacher
-
-    for run in filter(None, (args.weights, args.teacher, args.small_teacher)):
-        find_teacher(run)
-    make_config(preset(recipe.learn.preset).settings, recipe.learn.set)
+    config = make_config(preset(recipe.learn.preset).settings, recipe.learn.set)
+    _check_nets(recipe, args, config.learner.net)
     if not recipe.learn.passes > 0:
         raise ConfigError(f"learn.passes must be above 0, not {recipe.learn.passes:g}")
     first, *_ = [
@@ -163,6 +163,41 @@ def check(plan: Sequence[Step], recipe: RoundRecipe, args: argparse.Namespace) -
     ]
     Balancer(first, lambda line: None).close()  # loads the net
     EnginePlayer(f"net={args.net},nodes={recipe.simulations},{recipe.other}", BrainLimits(), seed=0).close()
+
+
+def _check_nets(recipe: RoundRecipe, args: argparse.Namespace, shape: NetConfig) -> None:
+    """Find weights that the net to learn has no place for, and boards that a teacher has not learned.
+
+    Raises:
+        ValueError: there are such, or a run has no weights.
+    """
+    import torch
+
+    from training.learn.averaged import load_averaged
+    from training.learn.teacher import Teacher, find_teacher
+    from training.net.grow import placement
+
+    labels = {False: args.teacher or args.weights, True: args.small_teacher or args.teacher or args.weights}
+    for run in dict.fromkeys([args.weights, *labels.values()]):
+        with tempfile.TemporaryDirectory() as folder:
+            place = run
+            if run.suffix == ".zip" and run.is_file():
+                place = Path(folder) / "run"
+                bundle_file.unpack(run, place)
+            source = find_teacher(place)
+            net, state = load_averaged(source)
+        if run == args.weights:
+            try:
+                placement(net.config, shape)
+            except ValueError as error:
+                raise ConfigError(f"{run} cannot go on as {recipe.learn.preset}: {error}") from error
+        low, high = Teacher(source, net, state, torch.device("cpu")).sides
+        for name, games in recipe.games.items():
+            if labels[games.size < _SMALL] == run and not low <= games.size <= high:
+                raise ConfigError(
+                    f"{run} has learned boards of {low} to {high} cells a side and cannot label the games "
+                    f"{name} on {games.size}: --teacher or --small-teacher names another run"
+                )
 
 
 def round_positions(run: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from training.play.evaluators import UNIFORM
 from training.play.game import Counters
 from training.run.bundle import pack, unpack
 from training.run.display import Display
+from training.run.nets import promote
 from training.run.orders import Orders
 from training.run.state import State
 from training.settings.recipes import preset
@@ -170,6 +172,39 @@ def test_self_play_never_goes_back_to_no_net_in_silence(tmp_path, pool, monkeypa
 def test_a_run_from_nothing_begins_without_a_net_whatever_plays(tmp_path, pool):
     train(tmp_path, 2, "self_play_net=best")
     assert pool.asked[0] == UNIFORM and pool.asked[1].startswith("c00000")
+
+
+def test_a_run_from_a_gpu_goes_on_with_the_nets_for_a_processor(tmp_path, pool):
+    train(tmp_path, 2)
+    weights = tmp_path / "nets" / "c000002.pt"
+    weights.write_bytes(b"what a GPU plays with")
+    kept = state(tmp_path) | {"net": weights.name}
+    (tmp_path / "state.json").write_text(json.dumps(kept))
+    pool.asked.clear()
+    train(tmp_path, 1)
+    assert pool.asked == ["c000002.fp32.onnx"]
+
+
+def test_the_best_net_leaves_no_file_of_another(tmp_path):
+    (tmp_path / "nets").mkdir()
+    for name in ("c000001.pt", "c000001.fp32.onnx", "c000002.fp32.onnx"):
+        (tmp_path / "nets" / name).write_text(name)
+    promote(tmp_path, "c000001", {})
+    assert (tmp_path / "best.pt").read_text() == "c000001.pt"
+    promote(tmp_path, "c000002", {})
+    assert (tmp_path / "best.fp32.onnx").read_text() == "c000002.fp32.onnx"
+    assert not (tmp_path / "best.pt").exists()
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_pause_of_self_play_is_no_time_of_the_run(tmp_path, monkeypatch, timed):
+    store_config(tmp_path / "config.json", "smoke", config())
+    run = Run(config(), tmp_path, lambda: False, Display(io.StringIO(), every_s=1e9))
+    monkeypatch.setattr("training.loop.is_timed", lambda: timed)
+    before_s = run.elapsed_s()
+    run._looked_s = time.monotonic() - 100
+    assert not run._stopped_in_play()
+    assert before_s - run.elapsed_s() == pytest.approx(100 if timed else 0, abs=5)
 
 
 @pytest.mark.parametrize(

@@ -206,8 +206,34 @@ def test_a_kept_teacher_says_nearly_the_same_in_half_the_bytes(folder, tmp_path,
         for mine, kept in zip(learner.averaged(planes), net(planes), strict=True):
             torch.testing.assert_close(mine, kept, rtol=0.02, atol=0.02)
     assert Teacher(path, net, state, torch.device("cpu")).sides == (7, 9)
-    assert main(["keep", "--teacher", str(tmp_path / "no"), "--out", str(tmp_path / "kept")]) == 1
+    assert main(["keep", "--teacher", str(tmp_path / "no"), "--out", str(tmp_path / "other")]) == 1
     assert "neither a checkpoint" in capsys.readouterr().err
+    assert main(["keep", "--teacher", str(tmp_path / "t"), "--out", str(tmp_path / "kept")]) == 2
+    assert f"holds {path.name} already" in capsys.readouterr().err and path.exists()
+
+
+def test_positions_that_are_never_drawn_are_counted(folder):
+    said = []
+    for weight in (0.5, 0.0):
+        EncodedDataset([folder], replace(CONFIG, fast_weight=weight), torch.device("cpu"), report=said.append)
+    count = sum(read_sizes(folder)[1].values())
+    assert len(said) == 1 and f"of {count} positions are never learned from" in said[0]
+
+
+def test_a_way_that_is_longer_now_is_gone_on(folder, tmp_path, capsys):
+    learn = ["learn", "--positions", str(folder), *SMALL, "--no-export", "--run-dir"]
+    batches = []
+    for passes in ("1", "2"):
+        assert main([*learn, str(tmp_path / "a"), "--passes", passes]) == 0
+        batches.append(checkpoint.newest_good(tmp_path / "a" / "checkpoints", print)[1]["batches"])
+    assert batches[1] >= 2 * batches[0] - 4
+    assert main([*learn, str(tmp_path / "a"), "--minutes", "1"]) == 2
+    assert "learned by --passes before" in capsys.readouterr().err
+    for minutes in ("0.001", "0.004"):
+        assert main([*learn, str(tmp_path / "b"), "--minutes", minutes]) == 0
+        state = checkpoint.newest_good(tmp_path / "b" / "checkpoints", print)[1]
+        batches.append(state["batches"])
+    assert batches[3] > batches[2] and state["progress"] == 1
 
 
 def test_teacher_and_student_by_command(folder, tmp_path, capsys):

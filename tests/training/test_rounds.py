@@ -103,6 +103,8 @@ def test_errors_are_one_line(tmp_path, capsys):
     assert "no round with positions" in capsys.readouterr().err
     assert main([*good, "--workers", "-1"]) == 2
     assert "--workers" in capsys.readouterr().err
+    assert main([*good, "--teacher", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere is neither" in capsys.readouterr().err
     assert main([*good[:3], str(tmp_path / "nowhere")]) == 2
     assert "nowhere is neither a checkpoint nor a run" in capsys.readouterr().err
     assert main([*good, "--net", "nowhere"]) == 2
@@ -127,6 +129,16 @@ def test_what_would_stop_a_round_after_hours_is_said_at_once(tmp_path, capsys, w
     assert not (tmp_path / "run").exists()
     (tmp_path / "r.toml").write_text("other = 'search.puct=1'\n[games.free]\npairs = 1\n")
     assert main(command) == 2 and "search.puct" in capsys.readouterr().err
+
+
+def test_weights_that_do_not_fit_are_said_at_once(tmp_path, capsys):
+    recipe = tmp_path / "r.toml"
+    command = ["--run-dir", str(tmp_path / "run"), "--weights", BUNDLE, "--recipe", str(recipe)]
+    recipe.write_text('[learn]\nset = ["learner.net.blocks=3"]\n[games.free]\npairs = 1\n')
+    assert main(command) == 2 and "3 blocks have no place for the 4" in capsys.readouterr().err
+    recipe.write_text("[games.free]\npairs = 1\nsize = 22\n")
+    assert main(command) == 2 and "cannot label the games free on 22" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ _MATCH_SHARES = 4  # parts of a match for each player
 class Cluster:
     """The machines of a Ray cluster: one worker for each of its cores."""
 
+    pauses = False
+
     def __init__(self, address: str) -> None:
         """Join the cluster as its driver.
 
@@ -123,6 +125,7 @@ class RayPool:
             raise
 
     def _set_target(self, name: NetName, mix: Mix, positions: int) -> None:
+        self._nets.tidy({name.digest})
         left = max(0, positions - self._scheduler.tally.counters.moves)
         self._scheduler.set_target(name, mix, left, int(self._ahead), len(self.supervisor.active))
 

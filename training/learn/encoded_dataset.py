@@ -138,6 +138,7 @@ class EncodedDataset:
             raise ValueError(f"{bare[0]} has no labels of a teacher, other positions have")
         self.part, self._report = slice(None), report
         self._sizes: list[_Size] = []
+        idle = 0
         rules = config.rule_weights()
         for size in sorted({size for _, _, sizes in found for size in sizes}):
             there = [(folder, sizes[size]) for folder, _, sizes in found if size in sizes]
@@ -149,11 +150,17 @@ class EncodedDataset:
             )  # fmt: skip
             if not self.taught:
                 weight[~part.root.any(axis=1)] = 0  # sibling positions have no searched value
+            idle += int((weight <= 0).sum())
             said = _read_labels(there, size) if self.taught else {}
             self._sizes.append(_Size(size, part, said, weight, device))
         total = sum(group.mass for group in self._sizes)
         if labels and total <= 0:
             raise ValueError("no position has a weight above 0")
+        if labels and idle:
+            report(
+                f"{idle:,} of {len(self):,} positions are never learned from: without policy of a search "
+                f"(learner.fast_weight={config.fast_weight:g}), or neither value nor label"
+            )
         self._shares = np.array([group.mass / (total or 1.0) for group in self._sizes])
 
     def __len__(self) -> int:

@@ -150,6 +150,12 @@ class Learner:
         """Drop the reuse that positions seen so far still allow; later batches depend on new positions."""
         self.samples_consumed = int(self.config.reuse * self.dataset.seen)
 
+    def forget_lost(self) -> None:
+        """Drop the reuse of positions that were seen and are not here any more, as in a run from a bundle."""
+        self.samples_consumed = max(
+            self.samples_consumed, int(self.config.reuse * (self.dataset.seen - len(self.dataset)))
+        )
+
     def schedule_progress(self) -> float:
         """Return the part of the schedule that is done, 0 to 1: `progress`, 0 where it is not set."""
         return min(max(self.progress or 0.0, 0.0), 1.0)

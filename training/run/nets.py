@@ -11,7 +11,9 @@ from training.files.foreign import ForeignFileError, read_table
 
 SUFFIXES = ("int8.onnx", "fp32.onnx", "md", "pt")
 """Of the files of an export."""
-_TO_PLAY = ("pt", "fp32.onnx", "int8.onnx")
+WEIGHTS = "pt"
+"""Suffix of the file for nets that play on a GPU."""
+_TO_PLAY = ("fp32.onnx", "int8.onnx", WEIGHTS)
 _KEEP = 60  # exports kept besides those that are asked for
 
 
@@ -30,6 +32,15 @@ def find(run_dir: Path, name: str, suffix: str) -> Path | None:
     return None
 
 
+def find_kind(run_dir: Path, name: str, *, weights: bool) -> Path | None:
+    """Return the file to play an export with on a GPU (`weights`) or on a processor, None without one."""
+    for kind in _TO_PLAY:
+        path = run_dir / "nets" / f"{name}.{kind}"
+        if (kind == WEIGHTS) == weights and path.is_file():
+            return path
+    return None
+
+
 def promote(run_dir: Path, name: str, about: Mapping[str, object]) -> None:
     """Make an export the best net: copy its files, then swing the pointer.
 
@@ -42,7 +53,10 @@ def promote(run_dir: Path, name: str, about: Mapping[str, object]) -> None:
         OSError: disk full; it names the file, and the pointer is the old one.
     """
     for suffix in SUFFIXES:
-        _copy(run_dir / "nets" / f"{name}.{suffix}", run_dir / f"best.{suffix}")
+        source = run_dir / "nets" / f"{name}.{suffix}"
+        if not source.is_file():
+            (run_dir / f"best.{suffix}").unlink(missing_ok=True)  # of another net
+        _copy(source, run_dir / f"best.{suffix}")
     write_atomically(run_dir / "best.json", json.dumps({"net": name, **about}, indent=1).encode())
 
 

@@ -53,7 +53,9 @@ def ship(
         raise CheckpointError(f"{run_dir} has no readable checkpoint")
     state = read_state(run_dir)
     if state is None:
-        raise ConfigError(f"{run_dir} has no state.json")
+        raise ConfigError(
+            f"{run_dir} has no state.json, so it is no self-play: --export {run_dir.name} ships its export"
+        )
     origin = _origin(config, learner, state, strength, limits)
     return learner.export(out, name, dataclasses.replace(origin, sizes=sizes or origin.sizes))
 

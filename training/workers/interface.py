@@ -110,7 +110,13 @@ class PoolConfig:
 
 
 class Backend(Protocol):
-    """Where games are played."""
+    """Where games are played.
+
+    Attributes:
+        pauses: whether its games pause while this machine is timed.
+    """
+
+    pauses: bool
 
     def device(self, learner: str) -> str:
         """Return the device that nets play on, for a learner on this one."""

@@ -351,6 +351,8 @@ def _one_thread_each() -> Any:
 class LocalBackend:
     """The machine of the run: worker processes, fed from its own disk."""
 
+    pauses = True
+
     def device(self, learner: str) -> str:
         """Return the learner's device."""
         return learner

@@ -97,6 +97,9 @@ def test_resuming_keeps_a_window_that_has_moved_on(tmp_path):
     assert resumed.dataset.state() == learner.dataset.state()
     assert resumed.dataset.refresh() == 0
     assert len(resumed.dataset) == len(learner.dataset) < learner.dataset.seen
+    resumed.forget_lost()
+    left = config.reuse * len(resumed.dataset) / config.batch
+    assert resumed.allowance() <= left < config.reuse * resumed.dataset.seen / config.batch
     a, b = (x.dataset.draw(np.random.default_rng(2), 8) for x in (learner, resumed))
     np.testing.assert_array_equal(a.planes, b.planes)
 
