@@ -12,9 +12,10 @@ from engine.planes cimport (
 )
 from engine.rules._board cimport (
     BLACK, EMPTY, OBSTACLE, SHAPE_DOUBLE_FOUR, SHAPE_FIVE, SHAPE_FORK, SHAPE_FOUR, SHAPE_OPEN_FOUR,
-    SHAPE_OPEN_THREE, TABLES_ALL, Board, BoardState, board_copy, board_forbidden, board_place, board_set_to_move,
+    SHAPE_OPEN_THREE, TABLES_ALL, Board, BoardState, board_copy, board_place, board_set_to_move,
     board_shapes,
 )
+from engine.rules.forbidden cimport mark_forbidden
 from engine.threats._solver cimport Solver
 from engine.threats.kernel.state cimport Threat
 
@@ -65,9 +66,9 @@ cdef void encode_planes(BoardState* b, const Threat* threat, float* out) noexcep
             if shape & SHAPE_FORK:
                 out[(PLANE_OWN_FORK + side) * n + i] = 1
     if b.forbidden_plane:
+        mark_forbidden(b, BLACK, shapes)
         for i in range(n):
-            if b.cells[i] == EMPTY and board_forbidden(b, i, BLACK):
-                out[PLANE_BLACK_FORBIDDEN * n + i] = 1
+            out[PLANE_BLACK_FORBIDDEN * n + i] = shapes[i]
         fill(out + (PLANE_OWN_RESTRICTED if own == BLACK else PLANE_OTHER_RESTRICTED) * n, n, 1)
     if threat.found:
         out[PLANE_THREAT_MOVE * n + threat.move] = 1

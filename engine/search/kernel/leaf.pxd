@@ -4,9 +4,10 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from engine.rules._board cimport (
-    EMPTY, FORBID_OVERLINE, SHAPE_DOUBLE_FOUR, SHAPE_FORK, TABLES_FOURS, BoardState, board_any_five, board_five_points,
-    board_forbidden, board_place, board_shapes, board_undo, count32, lowest32, lowest64,
+    EMPTY, TABLES_FOURS, BoardState, board_any_five, board_five_points, board_forbidden,
+    board_place, board_undo, lowest32, lowest64,
 )
+from engine.rules.forbidden cimport mark_forbidden
 from engine.search.kernel.expand cimport MoveList
 from engine.search.kernel.node cimport (
     NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN,
@@ -56,27 +57,17 @@ cdef inline LeafStatus forced_status(int move) noexcept nogil:
 
 cdef inline void list_legal(BoardState* b, MoveList* moves) noexcept nogil:
     """List the legal moves of the side to move, ascending."""
-    cdef uint8_t suspect[484]
-    cdef uint32_t mask
-    cdef int p, i, n = 0, own = b.to_move
+    cdef uint8_t forbidden[484]
+    cdef int p, n = 0, own = b.to_move
     if not b.forbids[own]:
         for p in range(b.points):
             moves.points[n] = <uint16_t>p
             n += b.cells[p] == EMPTY
         moves.n = n
         return
-    # Only a fork, a double four or a line with five stones can be forbidden.
-    board_shapes(b, own, suspect)
+    mark_forbidden(b, own, forbidden)
     for p in range(b.points):
-        suspect[p] = suspect[p] & (SHAPE_FORK | SHAPE_DOUBLE_FOUR)
-    for i in range(b.n_lines):
-        if b.forbids[own] & FORBID_OVERLINE and count32(b.lines[i].stones[own]) >= 5:
-            mask = b.lines[i].empty
-            while mask:
-                suspect[b.point_at[i][lowest32(mask)]] = 1
-                mask &= mask - 1
-    for p in range(b.points):
-        if b.cells[p] == EMPTY and not (suspect[p] and board_forbidden(b, p, own)):
+        if b.cells[p] == EMPTY and not forbidden[p]:
             moves.points[n] = <uint16_t>p
             n += 1
     moves.n = n

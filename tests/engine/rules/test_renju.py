@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from engine._encoding import planes
+from engine.evaluator._backend import UniformBackend
+from engine.planes import Plane
+from engine.rules._board import EMPTY
+from engine.search._tree import Tree
+from engine.search.params import SearchParams
 from tests.helpers.rules import RENJU, draw, row_board
+from tests.helpers.search import random_position
 
 
 @pytest.mark.parametrize("name", RENJU)
@@ -18,6 +27,24 @@ def test_fouls_of_black(name: str) -> None:
     assert point in board.legal_points()
     for rule in (0, 1, 8, 9):
         assert draw(RENJU[name], rule)[0].forbidden_points() == []
+
+
+def test_forbidden_points_in_planes_and_lists_of_moves_are_those_of_each_point() -> None:
+    rng, found = random.Random(7), 0
+    for number in range(120):
+        board = random_position(rng, 9 + number % 7, 9, 4, 12 + number % 40)
+        board.set_to_move(0)
+        forbidden = [point for point in range(board.width * board.height) if board.is_forbidden(point, 0)]
+        plane = planes(board)[Plane.BLACK_FORBIDDEN].ravel()
+        assert plane.nonzero()[0].tolist() == forbidden
+        found += len(forbidden)
+        if board.winner != EMPTY or board.five_points(0) or board.five_points(1):
+            continue
+        tree = Tree(SearchParams(leaf_vcf_nodes=0), 1 << 20, None)
+        tree.set_root(board)
+        tree.run(1, UniformBackend())
+        assert sorted(tree.moves().tolist()) == board.legal_points()
+    assert found > 40
 
 
 ALLOWED = {
