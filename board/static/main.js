@@ -209,8 +209,7 @@ class App {
     clearNotice("link");
     this.link.tell("look", { visible: !document.hidden });
     this.engine.job = null;
-    if (this.waits === this.game.current) this.table.goOn();
-    this.waits = null;
+    this.table.comeBack();
     this.changed();
   }
 
@@ -219,10 +218,7 @@ class App {
     const why = code === "pages_open" ? t("link.pages_open", { n }) : code === "not_read" ? t("link.not_read") : t("link.start_again");
     notice(refused ? t("link.refused") : t("link.lost", { why }), { key: "link", bad: true, stays: true });
     if (this.review.running) this.review.stop();
-    if (this.table.isDue(this.game) && !this.table.paused) { // nobody can move: no clock runs
-      this.table.pause(this.game);
-      this.waits = this.game.current;
-    }
+    if (this.table.isDue(this.game)) this.table.leave(this.game); // nobody can move
     this.draw();
   }
 

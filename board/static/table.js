@@ -25,6 +25,7 @@ export class Table {
     this.left = kept.left ?? null; // of both clocks, ms
     this.opening = kept.opening ?? false; // a swap2 opening is not settled yet
     this.paused = kept.paused ?? false;
+    this.away = false; // the server is, and the engine is to move
     this.forced = null; // node at which the engine was told to move
     this.since = performance.now(); // when the running turn began
   }
@@ -138,6 +139,17 @@ export class Table {
     this.paused = true;
   }
 
+  // Without the server the engine cannot move: no clock runs until the connection is back.
+  leave(game) {
+    this.settle(game);
+    this.away = true;
+  }
+
+  comeBack() {
+    if (this.away) this.since = performance.now();
+    this.away = false;
+  }
+
   goOn() {
     this.since = performance.now();
     this.paused = false;
@@ -153,7 +165,7 @@ export class Table {
   running(game) {
     const node = game.current;
     const { facts } = node;
-    const still = !this.time || !facts || facts.over || game.ended || this.opening || this.paused;
+    const still = !this.time || !facts || facts.over || game.ended || this.opening || this.paused || this.away;
     return still || node.ply === 0 || node.children.length ? null : facts.to_move;
   }
 
