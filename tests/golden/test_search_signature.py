@@ -65,7 +65,7 @@ def test_tree_is_as_it_was(
         ("h8 h9 j8 i10 g7", 15, 4, 0x1C8A_A867_B994_24E0, 0x806F_E0DA_17FA_EE9C),
         ("h8 i9 g9 i7 i8", 15, 1, 0xB031_2C91_2BE4_6806, 0x1D0E_5F4A_2DB3_D241),
         ("j10 k11 i11 k9 k10", 20, 0, 0x1445_797A_A245_A358, 0x7561_648D_776E_75C1),
-        ("e5 f6 d6 f4 f5", 9, 8, 0x9BC7_FDA5_2BE4_055C, 0xE00C_DDD0_D708_4120),
+        ("e5 f6 d6 f4 f5", 9, 8, 0x7EEB_4B08_C27C_B88B, 0xA4D0_8A17_26E7_0634),
     ],
 )
 def test_games_are_as_they_were(moves: str, side: int, rule: int, all_moves: int, defences: int) -> None:

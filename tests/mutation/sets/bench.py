@@ -40,8 +40,8 @@ MUTATIONS = (
     ),
     _fault(
         "defences: one of those that the solver names is forgotten",
-        "&t.graph, &w.flight.path, node, points, n, result.distance + 1, ",
-        "&t.graph, &w.flight.path, node, points, n - (n > 1), result.distance + 1, ",
+        "&t.graph, &w.flight.path, node, points, n, result.longest + 1, ",
+        "&t.graph, &w.flight.path, node, points, n - (n > 1), result.longest + 1, ",
     ),
     _fault(
         "take_back: what a narrowed move had brought stays above its node",

@@ -89,8 +89,8 @@ MUTATIONS = (
     Mutation(
         "prover: a threat of the opponent leaves all moves in play",
         "engine/search/root_solver.py",
-        "tree.exclude([p for p in moves if p not in defences], threat.distance + 1)",
-        "tree.exclude([], threat.distance + 1)",
+        "tree.exclude([p for p in moves if p not in defences], threat.longest + 1)",
+        "tree.exclude([], threat.longest + 1)",
         SEARCH,
     ),
     Mutation(
@@ -138,8 +138,8 @@ MUTATIONS = (
     Mutation(
         "leaf: a position without a defence is lost without a move",
         "engine/search/kernel/leaf.pxd",
-        "return proven_status(PROVEN_LOSS, threat.distance + 1, move)",
-        "return proven_status(PROVEN_LOSS, threat.distance + 1, NO_MOVE)",
+        "return proven_status(PROVEN_LOSS, threat.longest + 1, move)",
+        "return proven_status(PROVEN_LOSS, threat.longest + 1, NO_MOVE)",
         DEFENCES,
     ),
     Mutation(
