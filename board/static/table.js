@@ -25,7 +25,7 @@ export class Table {
     this.left = kept.left ?? null; // of both clocks, ms
     this.opening = kept.opening ?? false; // a swap2 opening is not settled yet
     this.paused = kept.paused ?? false;
-    this.away = false; // the server is, and the engine is to move
+    this.away = false; // the connection is lost while the engine is to move
     this.forced = null; // node at which the engine was told to move
     this.since = performance.now(); // when the running turn began
   }

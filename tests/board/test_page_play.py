@@ -187,7 +187,7 @@ def test_swap2(page: Page, who: str, colour: str | None) -> None:
 
 
 def offered(page: Page) -> None:
-    """Let a person be offered three stones, and put two more: the engine has to choose, or the person."""
+    """Let the engine offer three stones of a swap2 opening to a person."""
     page.new(who="white", swap2=True)
     page.wait("tengen.game.current.ply === 3 && tengen.game.current.facts?.opening")
 
