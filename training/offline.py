@@ -106,8 +106,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     learn.add_argument(
         "--weights", metavar="RUN[=SHARE]", action="append", default=[],
-        help="begin with the weights of a run or of its bundle; repeatable: the mean of runs that began with "
-        "the same",
+        help="begin with the weights of a run, a checkpoint or a bundle; repeatable: the mean of runs that "
+        "began with the same",
     )  # fmt: skip
     learn.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as of training.selfplay"
@@ -168,13 +168,14 @@ def _label(args: argparse.Namespace) -> None:
     import torch
 
     from training.learn.averaged import load_averaged
+    from training.learn.checkpoint import find_checkpoint
     from training.learn.encoded_dataset import EncodedDataset, begin_labels, write_labels
     from training.learn.losses import log_policy, playable
-    from training.learn.teacher import Teacher, find_teacher
+    from training.learn.teacher import Teacher
     from training.net.network import Heads, choose_device
     from training.settings.schema import LearnerConfig
 
-    device, source = choose_device(args.device), find_teacher(args.teacher, _say)
+    device, source = choose_device(args.device), find_checkpoint(args.teacher, _say)
     teacher = Teacher(source, *load_averaged(source), device)
     started_s = time.monotonic()
     positions = EncodedDataset([args.positions], LearnerConfig(fast_weight=1), device, labels=False)
@@ -197,12 +198,11 @@ def _label(args: argparse.Namespace) -> None:
 
 def _keep(args: argparse.Namespace) -> None:
     from training.learn.averaged import load_averaged, slim
-    from training.learn.checkpoint import list_checkpoints, write_checkpoint
-    from training.learn.teacher import find_teacher
+    from training.learn.checkpoint import find_checkpoint, list_checkpoints, write_checkpoint
 
     if there := list_checkpoints(args.out):
         raise ConfigError(f"{args.out} holds {there[-1].name} already: choose another folder")
-    _, state = load_averaged(find_teacher(args.teacher, _say))
+    _, state = load_averaged(find_checkpoint(args.teacher, _say))
     path = write_checkpoint(args.out, int(state["batches"]), slim(state), 1)
     load_averaged(path)
     _say(f"{path}, {path.stat().st_size} bytes")
@@ -317,17 +317,17 @@ def _processes(asked: int, learner: Learner) -> int:
 
 def _adopt(learner: Learner, texts: list[str]) -> None:
     """Give a learner the weights of runs, or of their bundles, each with its share."""
-    from training.learn.teacher import find_teacher
-    from training.run.bundle import unpack
+    from training.learn.checkpoint import find_checkpoint
+    from training.run.bundle import is_bundle, unpack
 
     with tempfile.TemporaryDirectory() as folder:
         found: dict[Path, float] = {}
         for number, (run, share) in enumerate(weighted_runs(texts).items()):
             place = run
-            if run.suffix == ".zip" and run.is_file():
+            if is_bundle(run):
                 place = Path(folder) / str(number)
                 unpack(run, place)
-            found[find_teacher(place, _say)] = share
+            found[find_checkpoint(place, _say)] = share
         learner.adopt(found)
 
 

@@ -98,7 +98,7 @@ def steps(recipe: RoundRecipe, args: argparse.Namespace) -> Iterator[Step]:
     """
     work = args.run_dir / _FOLDER
     weights = args.weights
-    if weights.is_file():
+    if bundle_file.is_bundle(weights):
         weights = work / "weights"
         yield Step("training.bundle", ("unpack", str(args.weights), str(weights)), makes=weights)
     for name, games in recipe.games.items():
@@ -174,17 +174,18 @@ def _check_nets(recipe: RoundRecipe, args: argparse.Namespace, shape: NetConfig)
     import torch
 
     from training.learn.averaged import load_averaged
-    from training.learn.teacher import Teacher, find_teacher
+    from training.learn.checkpoint import find_checkpoint
+    from training.learn.teacher import Teacher
     from training.net.grow import placement
 
     labels = {False: args.teacher or args.weights, True: args.small_teacher or args.teacher or args.weights}
     for run in dict.fromkeys([args.weights, *labels.values()]):
         with tempfile.TemporaryDirectory() as folder:
             place = run
-            if run.suffix == ".zip" and run.is_file():
+            if bundle_file.is_bundle(run):
                 place = Path(folder) / "run"
                 bundle_file.unpack(run, place)
-            source = find_teacher(place)
+            source = find_checkpoint(place)
             net, state = load_averaged(source)
         if run == args.weights:
             try:
@@ -232,7 +233,7 @@ def _steps_done(path: Path, plan: Sequence[Step]) -> list[str]:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = console.parser("training.rounds", __doc__)
     parser.add_argument("--run-dir", type=Path, required=True, help="folder of the round and its net")
-    parser.add_argument("--weights", type=Path, required=True, help="run or bundle to begin with")
+    parser.add_argument("--weights", type=Path, required=True, help="run, checkpoint or bundle to begin with")
     names = ", ".join(round_recipe_names())
     parser.add_argument("--recipe", default="two-hours", help=f"a file, or one of {names} (two-hours)")
     parser.add_argument("--net", default="default", help="that plays: file, or name in engine/nets (default)")

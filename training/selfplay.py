@@ -73,8 +73,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         metavar="RUN[=SHARE]",
         action="append",
         default=[],
-        help="begin with the weights of another run, whose net has as many blocks or fewer; with --records; "
-        "repeatable: the mean of runs that began with one another's weights",
+        help="begin with the weights of another run, or of a checkpoint, whose net has as many blocks or "
+        "fewer; with --records; repeatable: the mean of runs that began with one another's weights",
     )
     parser.add_argument(
         "--ray",
@@ -179,7 +179,7 @@ def reach(address: str) -> Backend:
 
 
 def _train(args: argparse.Namespace, recipe: Recipe) -> int:
-    from training.learn.teacher import find_teacher
+    from training.learn.checkpoint import find_checkpoint
     from training.net.network import choose_device
     from training.run.plan import plan_run
     from training.run.stopping import stop_wish
@@ -199,7 +199,7 @@ def _train(args: argparse.Namespace, recipe: Recipe) -> int:
         last.checkpoints(lambda line: None)  # refuse a run without one before anything is written
     choose_device(last.config.device)  # and a missing GPU
     if last.config.learner.teacher:
-        find_teacher(Path(last.config.learner.teacher), lambda line: None)  # and a teacher that is not there
+        find_checkpoint(Path(last.config.learner.teacher), lambda line: None)  # and a missing teacher
     backend = reach(args.ray) if args.ray else None  # and a cluster that is not there
     with stop_wish() as stopped:
         _run_plans([*before, last], start, backend, stopped)

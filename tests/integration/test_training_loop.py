@@ -24,6 +24,7 @@ from tests.integration.local_workers import train
 from tests.integration.stand_in_gpu import pretend
 from training.data.records import SelfPlayRecord
 from training.data.shards import list_shards, read_shard
+from training.learn.checkpoint import list_checkpoints
 from training.match import main as match_main
 from training.ship import main as ship_main
 
@@ -190,7 +191,9 @@ def test_a_net_of_another_shape_begins_with_the_records_of_an_older_run(tmp_path
     assert json.loads((new / "state.json").read_text())["pretrained"]
     assert train(new, *begin, "--set", "total_positions=700").returncode == 0, "and it goes on"
     assert len(events(new, "export")) > 1
-    deep = [*QUICK, *SHORT, "--records", str(old / "records"), "--weights", f"{old}=2", "--weights", str(new)]
+    kept = list_checkpoints(new / "checkpoints")[-1]
+    deep = [*QUICK, *SHORT, "--records", str(old / "records")]
+    deep += ["--weights", f"{old}=2", "--weights", str(kept)]
     deep += ["--device", "cpu", "--set", "learner.net.blocks=3", "--set", "total_positions=300"]
     done = train(tmp_path / "deep", *deep)
     assert done.returncode == 0, done.stderr

@@ -31,7 +31,9 @@ pairs = 1
 stones = "4"
 spread = 2
 """
-BUNDLE = str(Path(__file__).parents[2] / "training" / "checkpoints" / "r23-4x64.zip")
+KEPT = Path(__file__).parents[2] / "training" / "checkpoints"
+BUNDLE = str(KEPT / "r23-4x64.zip")
+CHECKPOINT = str(KEPT / "zero16-4x64.ckpt")
 
 
 def planned(capsys, *arguments: str) -> list[list[str]]:
@@ -95,6 +97,16 @@ def test_a_round_is_played_and_learned_and_goes_on_where_it_stopped(tmp_path, ca
     assert "was begun otherwise" in capsys.readouterr().err
 
 
+def test_a_bundle_is_unpacked_and_a_checkpoint_is_taken_as_it_is(tmp_path, capsys):
+    (tmp_path / "r.toml").write_text(RECIPE)
+    command = ["--run-dir", str(tmp_path / "run"), "--recipe", str(tmp_path / "r.toml"), "--weights"]
+    unpack, *others = planned(capsys, *command, BUNDLE)
+    assert unpack[2:5] == ["training.bundle", "unpack", BUNDLE]
+    assert value_of(others[-1], "--weights") == [unpack[5]]
+    plan = planned(capsys, *command, CHECKPOINT)
+    assert len(plan) == len(others) and value_of(plan[-1], "--weights") == [CHECKPOINT]
+
+
 def test_errors_are_one_line(tmp_path, capsys):
     good = ["--run-dir", str(tmp_path / "run"), "--weights", BUNDLE]
     assert main([*good, "--recipe", "none"]) == 2
@@ -135,7 +147,9 @@ def test_weights_that_do_not_fit_are_said_at_once(tmp_path, capsys):
     recipe = tmp_path / "r.toml"
     command = ["--run-dir", str(tmp_path / "run"), "--weights", BUNDLE, "--recipe", str(recipe)]
     recipe.write_text('[learn]\nset = ["learner.net.blocks=3"]\n[games.free]\npairs = 1\n')
-    assert main(command) == 2 and "3 blocks have no place for the 4" in capsys.readouterr().err
+    for weights in (BUNDLE, CHECKPOINT):
+        assert main([*command[:3], weights, *command[4:]]) == 2
+        assert "3 blocks have no place for the 4" in capsys.readouterr().err
     recipe.write_text("[games.free]\npairs = 1\nsize = 22\n")
     assert main(command) == 2 and "cannot label the games free on 22" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

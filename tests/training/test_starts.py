@@ -82,11 +82,19 @@ def test_a_refused_start_changes_nothing(run_dir, capsys, settings):
 @pytest.mark.parametrize(
     "arguments",
     [["--set", "pretrain_samples=1000"], ["--weights", "{run}", "--set", "learner.net.channels=4"],
-     ["--weights", "{run}", "--records", "{run}/none"]],
+     ["--weights", "{run}", "--records", "{run}/none"], ["--weights", "{run}/none"],
+     ["--weights", "{run}/log.jsonl", "--records", "{run}/records"]],
 )  # fmt: skip
 def test_a_refused_start_of_a_new_run_leaves_no_directory(run_dir, tmp_path, capsys, arguments):
     given = [argument.format(run=run_dir) for argument in arguments]
     refused(capsys, "--run-dir", str(tmp_path / "new"), "--preset", "smoke", *given)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_bundle_is_no_run_to_begin_with(run_dir, tmp_path, capsys):
+    assert bundle.main(["pack", str(run_dir), str(tmp_path / "run.zip")]) == 0
+    said = refused(capsys, "--run-dir", str(tmp_path / "new"), "--weights", str(tmp_path / "run.zip"))
+    assert "run.zip is a bundle" in said and "training.bundle unpack" in said
     assert not (tmp_path / "new").exists()
 
 

@@ -126,3 +126,21 @@ def newest_good(folder: Path, report: Callable[[str], None]) -> tuple[Path, dict
         except (CheckpointError, OSError) as error:
             report(f"{error}; falling back to the one before")
     return None
+
+
+def find_checkpoint(path: Path, report: Callable[[str], None] = print) -> Path:
+    """Return the checkpoint that a path names, itself or as the newest good one of a run.
+
+    Args:
+        path: a checkpoint, or the folder of a run.
+        report: gets a line for each newer checkpoint that is damaged.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    if path.is_file():
+        return path
+    newest = newest_good(path / "checkpoints", report)
+    if newest is None:
+        raise CheckpointError(f"{path} is neither a checkpoint nor a run that has one")
+    return newest[0]

@@ -26,7 +26,7 @@ from training.learn import checkpoint, losses
 from training.learn.averaged import check_features, load_averaged, plain_errors
 from training.learn.data_parallel import Group
 from training.learn.optimizer import kind_of, make_optimizer
-from training.learn.teacher import Teacher, find_teacher
+from training.learn.teacher import Teacher
 from training.net import trunk
 from training.net.grow import grow
 from training.net.network import Network, choose_device, computes_in_bf16
@@ -103,7 +103,7 @@ class Learner:
         self._group: Group | None = None
         self._teacher: Teacher | None = None
         if config.teacher:
-            source = find_teacher(Path(config.teacher), report)
+            source = checkpoint.find_checkpoint(Path(config.teacher), report)
             self._teacher = Teacher(source, *load_averaged(source), self.device)
 
     def _prefers_bf16(self) -> bool:

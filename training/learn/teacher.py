@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from training.learn.checkpoint import CheckpointError, newest_good
+from training.learn.checkpoint import CheckpointError
 from training.net import trunk
 from training.net.network import Heads, Network, computes_in_bf16
-
-
-def find_teacher(path: Path, report: Callable[[str], None] = print) -> Path:
-    """Return the checkpoint that a path names, itself or as the newest good one of a run.
-
-    Args:
-        path: a checkpoint, or the folder of a run.
-        report: gets a line for each newer checkpoint that is damaged.
-
-    Raises:
-        CheckpointError: there is none.
-    """
-    if path.is_file():
-        return path
-    newest = newest_good(path / "checkpoints", report)
-    if newest is None:
-        raise CheckpointError(f"{path} is neither a checkpoint nor a run that has one")
-    return newest[0]
 
 
 class Teacher:

@@ -155,6 +155,11 @@ def pack(
     return {"batches": batches, "shards": packed, "positions": positions, "bytes": target.stat().st_size}
 
 
+def is_bundle(path: Path) -> bool:
+    """Return whether a path names a bundle, by its suffix."""
+    return path.suffix == ".zip" and path.is_file()
+
+
 def unpack(source: Path, run_dir: Path) -> int:
     """Make a run directory from a bundle; return its batches.
 

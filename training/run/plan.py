@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from training.data.imports import import_shards, newest_shards
-from training.learn.checkpoint import list_checkpoints, newest_good
+from training.learn.checkpoint import CheckpointError, find_checkpoint, list_checkpoints
 from training.play.evaluators import UNIFORM
+from training.run.bundle import is_bundle
 from training.run.state import is_over, read_state
 from training.settings.recipes import BEFORE, Recipe, earlier
 from training.settings.resolve import make_config, read_stored
@@ -24,7 +25,7 @@ class Plan:
         run_dir: of the run.
         source: name of the preset, or of the recipe's file, that it is started with.
         config: its settings.
-        weights: folders of runs whose weights it begins with, and their shares.
+        weights: folders of runs, or checkpoints, whose weights it begins with, and their shares.
         records: `records` folders of runs whose games it begins with, the oldest first.
         records_positions: about so many of the newest of these; 0: all.
     """
@@ -37,20 +38,23 @@ class Plan:
     records_positions: int = 0
 
     def checkpoints(self, report: Callable[[str], None] = print) -> dict[Path, float]:
-        """Return the newest good checkpoints of the runs in `weights`, and their shares.
+        """Return the checkpoints that `weights` names, those of runs the newest good ones, and their shares.
 
         Args:
             report: gets a line for each newer one that is damaged.
 
         Raises:
-            ConfigError: a run has none.
+            ConfigError: a run has none, or it is a bundle.
         """
         found: dict[Path, float] = {}
-        for folder, share in self.weights.items():
-            newest = newest_good(folder / "checkpoints", report)
-            if newest is None:
-                raise ConfigError(f"{folder}: no good checkpoint there to begin with")
-            found[newest[0]] = found.get(newest[0], 0.0) + share
+        for place, share in self.weights.items():
+            if is_bundle(place):
+                raise ConfigError(f"{place} is a bundle: `training.bundle unpack` makes a run of it")
+            try:
+                newest = find_checkpoint(place, report)
+            except CheckpointError as error:
+                raise ConfigError(f"{error}: nothing to begin with") from error
+            found[newest] = found.get(newest, 0.0) + share
         return found
 
     def check_records(self) -> None:

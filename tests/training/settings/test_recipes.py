@@ -203,7 +203,7 @@ def test_what_a_recipe_builds_on_is_made_first_and_once(tmp_path, chain):
     assert [plan.config.workers for plan in plans] == [3, 3, 3]
     assert plans[1].weights == {before / "first": 3.0} and plans[1].records == [before / "first" / "records"]
     assert plans[1].records_positions == 7 and plans[2].weights == {before / "second": 1.0}
-    with pytest.raises(ConfigError, match="no good checkpoint there"):
+    with pytest.raises(ConfigError, match="nothing to begin with"):
         plans[1].checkpoints()
     over(before / "first", positions=10)
     over(before / "second", elapsed_s=70.0, pretrained=False)
