@@ -21,16 +21,31 @@ def split_command(text: str) -> list[str]:
     if os.path.isfile(text):
         return [text]
     try:
-        words = shlex.split(text, posix=os.name == "posix")
+        words = split_words(text, backslashes=os.name != "posix")
     except ValueError as error:
         raise CommandError(f"{text!r} is no command: {error}") from error
-    if os.name != "posix":
-        words = [word.strip('"') for word in words]
     if not words:
         raise CommandError("the command of the brain is empty")
     if shutil.which(words[0]) is None:
         raise CommandError(_why_missing(text, words))
     return words
+
+
+def split_words(text: str, *, backslashes: bool) -> list[str]:
+    """Return the words of a line; either quote keeps blanks together, so that `shlex.join` is undone.
+
+    Args:
+        text: the line.
+        backslashes: whether they are part of paths, as on Windows, or take away the meaning of what follows.
+
+    Raises:
+        ValueError: a quote is open.
+    """
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    if backslashes:
+        lexer.escape = ""
+    return list(lexer)
 
 
 def _why_missing(text: str, words: list[str]) -> str:

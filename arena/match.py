@@ -54,6 +54,25 @@ Lend = Callable[[argparse.Namespace, MatchConfig], AbstractContextManager[tuple[
 """Lends workers elsewhere, and says how many; None for those of this machine."""
 
 
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    try:
+        return int(width), int(height or width)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: N or WxH") from None
+
+
+def _sprt(text: str) -> Sprt:
+    low, _, high = text.partition(",")
+    try:
+        test = Sprt(float(low), float(high))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two numbers, ELO0,ELO1") from None
+    if not -1000 <= test.elo0 < test.elo1 <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r}: ELO0 must be below ELO1, both within 1000 of 0")
+    return test
+
+
 def _rule(text: str) -> int:
     try:
         return int(rule_from_text(text))
@@ -81,7 +100,9 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
         help="a setting of both players, which are then both Tengen, as in --both lines=avx2",
     )  # fmt: skip
     parser.add_argument("--games", type=int, default=100, help="games, or their limit under SPRT (100)")
-    parser.add_argument("--sprt", metavar="ELO0,ELO1", help="stop when this test decides (errors 0.05)")
+    parser.add_argument(
+        "--sprt", metavar="ELO0,ELO1", type=_sprt, help="stop when this test decides (errors 0.05)"
+    )
     parser.add_argument("--turn-ms", type=int, help="ms a move for both (1000 when no nodes are given)")
     parser.add_argument("--b-turn-ms", type=int, help="ms a move for --b, where it differs")
     parser.add_argument("--match-ms", type=int, default=0, help="ms a game, 0 unlimited (0)")
@@ -98,7 +119,7 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
     )
     rules = ", ".join(f"{int(rule)} {rule_name(rule)}" for rule in Rule)
     parser.add_argument("--rule", type=_rule, default=0, help=f"number or name: {rules} (0)")
-    parser.add_argument("--size", default="15", help="board, N or WxH (15)")
+    parser.add_argument("--size", type=_size, default=(15, 15), help="board, N or WxH (15)")
     parser.add_argument("--openings", type=Path, help="file of dx,dy lines; without it random openings")
     parser.add_argument(
         "--repeat-openings", action="store_true", help="play mirror images of a list that is too short"
@@ -107,7 +128,7 @@ def make_parser(program: str = "arena.match", more: str = "") -> argparse.Argume
     parser.add_argument("--draw-after", type=int, help="stones after which a game is a draw (full board)")
     parser.add_argument("--concurrency", type=int, default=1, help="games at a time (1)")
     parser.add_argument("--one-core", action="store_true", help="each game on a core of its own")
-    parser.add_argument("--no-lock", action="store_true", help="do not hold the timing lock")
+    parser.add_argument("--no-lock", action="store_true", help="neither hold the timing lock nor wait for it")
     parser.add_argument("--seed", type=int, default=1, help="of random openings and players inside (1)")
     parser.add_argument("--save", type=Path, help="folder for games (.psq, .sgf) and brain logs")
     parser.add_argument("--json", type=Path, help="file for the result, and beside it one for the games")
@@ -140,7 +161,6 @@ def _config(args: argparse.Namespace, kinds: Kinds) -> MatchConfig:
     Raises:
         ValueError: an argument that makes no sense.
     """
-    width, _, height = args.size.partition("x")
     turn_ms = 1000 if args.turn_ms is None and args.nodes is None else args.turn_ms
     tolerance_ms = args.tolerance_ms
     shared: dict[str, Any] = {
@@ -150,18 +170,18 @@ def _config(args: argparse.Namespace, kinds: Kinds) -> MatchConfig:
     }  # fmt: skip
     b_turn_ms = turn_ms if args.b_turn_ms is None else args.b_turn_ms
     b_nodes = args.nodes if args.b_nodes is None else args.b_nodes
-    elo0, _, elo1 = (args.sprt or "0,0").partition(",")
     names = args.names.split(",")
     return MatchConfig(
         a=with_settings(args.a, args.both, kinds), b=with_settings(args.b, args.both, kinds),
-        games=args.games, rule=args.rule, width=int(width), height=int(height or width),
+        games=args.games, rule=args.rule, width=args.size[0], height=args.size[1],
         limits=(
             BrainLimits(turn_ms=turn_ms, max_nodes=args.nodes, **shared),
             BrainLimits(turn_ms=b_turn_ms, max_nodes=b_nodes, **shared),
         ),
-        sprt=Sprt(float(elo0), float(elo1)) if args.sprt else None,
+        sprt=args.sprt,
         openings=args.openings, repeat_openings=args.repeat_openings, random_stones=args.random_stones,
         draw_after=args.draw_after, concurrency=max(1, args.concurrency), one_core=args.one_core,
+        pauses=not args.no_lock,
         seed=args.seed, save=args.save, journal=journal_of(args.json) if args.json else None,
         names=(names[0], names[-1]), kinds=kinds,
     )  # fmt: skip

@@ -20,6 +20,7 @@ class MatchConfig:
     Attributes:
         kinds: players inside of this program that `a` and `b` may name.
         one_core: whether each of the `concurrency` workers keeps its games on a core of its own.
+        pauses: whether players inside this program wait while another process times something.
     """
 
     a: str
@@ -41,6 +42,7 @@ class MatchConfig:
     names: tuple[str, str] = ("a", "b")
     kinds: Kinds = field(default_factory=lambda: KINDS)
     one_core: bool = False
+    pauses: bool = True
 
     def is_local(self, spec: str) -> bool:
         """Return whether a player runs inside this program."""

@@ -31,6 +31,8 @@ class MatchResult:
     stones: int = 0
     sprt: Sprt | None = None
     verdict: str | None = None
+    llr: float = 0.0
+    """Of the sequential test: when it was decided, or now."""
     elapsed_s: float = 0.0
 
     @property
@@ -75,7 +77,9 @@ class MatchResult:
     def update_sprt(self) -> None:
         """Set the result of the sequential test once it is decided."""
         if self.sprt and self.verdict is None:
-            self.verdict = self.sprt.verdict(list(self.pairs.values()))
+            pairs = list(self.pairs.values())
+            self.verdict = self.sprt.verdict(pairs)
+            self.llr = self.sprt.llr(pairs)
 
     def summary(self, names: tuple[str, str]) -> str:
         """Return the result as a few lines."""
@@ -96,8 +100,7 @@ class MatchResult:
             )
             lines += [f"    {line}" for line in self.clock_use[side].lines()]
         if self.sprt:
-            state = self.sprt.describe(list(self.pairs.values()))
-            lines.append(f"  SPRT: {self.verdict or 'undecided'}, {state}")
+            lines.append(f"  SPRT: {self.verdict or 'undecided'}, {self.sprt.describe(self.llr)}")
         return "\n".join(lines)
 
     def to_json(self, config: MatchConfig) -> dict[str, object]:
@@ -118,7 +121,7 @@ class MatchResult:
             "incidents": [dict(c) for c in self.incidents], "slowest_ms": self.slowest_ms,
             "mean_ms": self.mean_ms, "clock_use": [use.to_json() for use in self.clock_use],
             "stones": self.stones, "verdict": self.verdict,
-            "llr": self.sprt.llr(list(self.pairs.values())) if self.sprt else None,
+            "llr": self.llr if self.sprt else None,
             "elapsed_s": self.elapsed_s, "seed": config.seed,
         }  # fmt: skip
 

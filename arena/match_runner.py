@@ -7,6 +7,7 @@ is used by two pairs unless that is asked for.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -70,8 +71,8 @@ def play_index(config: MatchConfig, opening: tuple[int, ...], index: int) -> tup
     Returns:
         The index and the game.
     """
-    if config.in_process:
-        pause_while_timed()
+    if config.in_process and config.pauses:
+        pause_while_timed(lambda line: print(line, file=sys.stderr, flush=True))
     cores = worker_cores()
     if config.in_process and cores is not None:
         os.sched_setaffinity(0, cores)
@@ -125,11 +126,12 @@ def run_match(
     match_ms = (config.limits[0].match_ms, config.limits[1].match_ms)
     started_s = time.monotonic()
     try:
-        for index, game in sorted(journal.games.items()) if journal else ():
+        # In the order in which they ended, so that a test that was decided is decided again.
+        for index, game in journal.games.items() if journal else ():
             if index < config.games:
                 result.add(index, game, match_ms)
+                result.update_sprt()
         done = {index for index in (journal.games if journal else ()) if index < config.games}
-        result.update_sprt()
         if on_found:
             on_found(result)
         if len(done) < config.games and result.verdict is None:

@@ -178,6 +178,13 @@ def print_summary(summary: dict[str, object], games: Iterable[PlayedGame], shown
         print(f"... and {len(incidents) - shown} more incidents")
 
 
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
@@ -187,14 +194,14 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         prog=f"python -m {program}", description="Play refereed games between brain processes."
     )
     parser.add_argument("--profile", choices=PROFILES, default="judge", help="which manager to be")
-    parser.add_argument("--games", type=int, default=10)
+    parser.add_argument("--games", type=_at_least_one, default=10)
     parser.add_argument("--turn-ms", type=int, default=100)
     parser.add_argument("--match-ms", type=int, default=180_000)
     parser.add_argument("--tolerance-ms", type=int, default=1000, help="overtime that does not lose the game")
     parser.add_argument("--rules", type=_numbers, default=list(NET_RULES), help="INFO rule values, in turn")
     parser.add_argument("--size", type=_numbers, default=[15], help="board sides, in turn")
     parser.add_argument("--max-memory", type=int, default=TOURNAMENT_BYTES, help="bytes")
-    parser.add_argument("--concurrency", type=int, default=1, help="games at a time")
+    parser.add_argument("--concurrency", type=_at_least_one, default=1, help="games at a time")
     parser.add_argument("--pin", action="store_true", help="keep each game on one core, as Gomocup does")
     parser.add_argument("--openings", type=Path, help="file of openings (dx,dy from the centre)")
     parser.add_argument("--brain", default=DEFAULT_BRAIN, help="command of player A")
@@ -223,6 +230,8 @@ def main(
         for spec in players:
             if kind_of(spec) not in KINDS:
                 split_command(spec)
+        if options.json and not options.json.absolute().parent.is_dir():
+            raise ValueError(f"--json: there is no folder {options.json.parent}")
         games = plan_games(
             options.games, options.rules, options.size, profile=options.profile, seed=options.seed,
             openings=read_offsets(options.openings) if options.openings else (),

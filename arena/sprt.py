@@ -70,10 +70,10 @@ class Sprt:
             return "accept"
         return "reject" if llr <= low else None
 
-    def describe(self, pairs: Sequence[Sequence[float]]) -> str:
-        """Return the state of the test in one phrase."""
+    def describe(self, llr: float) -> str:
+        """Return the state of the test at a log-likelihood ratio in one phrase."""
         low, high = self.bounds
-        return f"LLR {self.llr(pairs):+.2f} [{low:.2f}, {high:.2f}] for Elo {self.elo0:g}, {self.elo1:g}"
+        return f"LLR {llr:+.2f} [{low:.2f}, {high:.2f}] for Elo {self.elo0:g}, {self.elo1:g}"
 
 
 def _tilt(shares: Sequence[float], scores: Sequence[float], mean: float) -> float:

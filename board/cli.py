@@ -11,7 +11,10 @@ from pathlib import Path
 from engine.config import EngineConfig, load_config
 from engine.errors import EngineError
 
-MISSING = "the board needs starlette, uvicorn and websockets; get them with `make board`"
+MISSING = (
+    "the board needs starlette, uvicorn and websockets; get them with `make board`, or with "
+    "`pip install 'tengen-gomoku[board]'`"
+)
 MAX_ENGINES = 64
 MEMORY_MIB = 320
 """Private memory of an engine, unless --set memory_bytes=... says otherwise (derived: twenty minutes of

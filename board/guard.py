@@ -44,7 +44,7 @@ class Guard:
         is open to the network by any number, since such an address cannot be rebound.
         """
         self._app, self._port, self._access = app, port, access
-        self._names = {*_LOCAL, address}
+        self._names = {*_LOCAL, address.lower()}  # as `urlsplit` gives a host
         self._any_number = address not in _LOCAL
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

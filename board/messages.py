@@ -339,7 +339,8 @@ def _save(f: _Fields) -> Request:
     if len(names) != 2:
         raise f.refuse("names must be two texts")
     opening = f.number("opening", 0, len(game.moves), 0)
-    nodes = tuple(_node(f, item) for item in f.items("nodes", MAX_NODES))
+    points = game.width * game.height
+    nodes = tuple(_node(f, item, points) for item in f.items("nodes", MAX_NODES))
     if sum(len(node.comment) for node in nodes) > MAX_TREE_TEXT:
         raise f.refuse(f"the comments together are longer than {MAX_TREE_TEXT} characters")
     return Save(f.id, kind, game, (names[0], names[1]), opening, nodes, _ended(f))
@@ -360,16 +361,17 @@ def _ended(fields: _Fields) -> tuple[int, str] | None:
     return winner, ENDINGS[why]
 
 
-def _node(fields: _Fields, item: object) -> Node:
+def _node(fields: _Fields, item: object, points: int) -> Node:
     if not isinstance(item, dict):
         raise fields.refuse("a node must be an object")
     inner = _Fields(item, fields.id)
     ms = inner.take("ms", 0)
-    if type(ms) not in (int, float) or not 0 <= ms <= MAX_MS * 24 or math.isnan(ms):
+    if type(ms) not in (int, float) or not 0 <= ms < math.inf:
         raise fields.refuse("ms must be a time")
-    top = MAX_SIDE * MAX_SIDE
+    ms = min(ms, MAX_MS * 24)  # a page may be left open for days before a move
     comment = inner.text("comment", MAX_COMMENT) if "comment" in inner.data else ""
-    node = Node(inner.number("parent", -1, MAX_NODES), inner.number("point", -1, top), comment, float(ms))
+    parent, point = inner.number("parent", -1, MAX_NODES), inner.number("point", PASS, points - 1)
+    node = Node(parent, point, comment, float(ms))
     inner.done()
     return node
 

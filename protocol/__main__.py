@@ -232,7 +232,9 @@ def _failure_text(failure: Exception) -> str:
     while cause.__cause__ is not None:  # numpy wraps a page of advice around it
         cause = cause.__cause__
     reason = " ".join(str(cause).split()) or repr(cause)
-    way_out = "unpack the whole zip again" if getattr(sys, "frozen", False) else "run `make brain`"
+    way_out = "run `make brain`, or install the package again"
+    if getattr(sys, "frozen", False):
+        way_out = "unpack the whole zip again"
     return f"a part of the program is missing or damaged ({reason}); {way_out}"
 
 

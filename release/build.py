@@ -60,7 +60,7 @@ def freeze() -> Path:
         cwd=ROOT, check=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     folder = DIST / PROGRAM
-    if sys.platform != "win32" and (strip := shutil.which("strip")):
+    if sys.platform == "linux" and (strip := shutil.which("strip")):
         files = unstripped(folder)
         subprocess.run([strip, "--strip-debug", *map(str, files)], check=True)
     for name, content in launchers().items():

@@ -128,6 +128,8 @@ def launchers() -> dict[str, str]:
     if is_windows():
         return {"Tengen board.bat": f'@echo off\r\ntitle Tengen\r\n"%~dp0{PROGRAM}.exe" --board\r\n'
                 "if errorlevel 1 pause\r\n"}  # fmt: skip
+    if sys.platform == "darwin":
+        return {"Tengen board.command": f'#!/bin/sh\nexec "$(dirname "$0")/{PROGRAM}" --board "$@"\n'}
     script = f'#!/bin/sh\n# Opens the board in the browser.\nexec "$(dirname "$0")/{PROGRAM}" --board "$@"\n'
     quote, dollar = r'\\"', r"\\$"  # inside of quotes, inside of a value
     desktop = (
@@ -152,6 +154,22 @@ def keep(destination: str) -> bool:
     """Return whether a library belongs into the package, by the path that it would get there."""
     name = PurePath(destination.replace("\\", "/")).name
     return not _UNUSED_LIBRARIES.fullmatch(name)
+
+
+def without_links(entries: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return PyInstaller's entries (destination, source, kind) without symbolic links.
+
+    One link becomes the file that it leads to: `Python` of a macOS framework, by which the program loads it.
+    """
+    entries = list(entries)
+    files = {destination: (source, kind) for destination, source, kind in entries if kind != "SYMLINK"}
+    found = []
+    for destination, source, kind in entries:
+        if kind != "SYMLINK":
+            found.append((destination, source, kind))
+        elif destination == "Python" and source in files:
+            found.append((destination, *files[source]))
+    return found
 
 
 def vc_runtime(folders: Iterable[Path], is_there: Callable[[str], bool]) -> list[tuple[str, str]]:

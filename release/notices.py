@@ -53,6 +53,8 @@ def readme(version: str) -> str:
     board = "Run ./tengen-board.sh, or double-click tengen-board.desktop."
     if windows:
         board = 'Double-click "Tengen board.bat".'
+    elif sys.platform == "darwin":
+        board = 'Double-click "Tengen board.command".'
     names = {
         "BOARD": board, "VERSION": version, "EXE": PROGRAM + suffix, "RUN": run, "ENGINE": f"engine{suffix}",
     }  # fmt: skip

@@ -22,11 +22,13 @@ END_LIMIT_S = 0.5
 """Time between END and the exit (protocol: the judge kills what still runs half a second after END)."""
 MAX_REMARK = 250
 """Longest remark, bytes (protocol: Piskvork's buffers)."""
-MOVE = re.compile(rb"(\d+),(\d+)")
+MOVE = re.compile(rb"(\d{1,9}),(\d{1,9})")
 REMARK = re.compile(rb"(MESSAGE|DEBUG) [\x21-\x7e][\x20-\x7e]*")
 OK = re.compile(rb"OK")
 ABOUT = re.compile(rb'(\w+="[^"]*")(, ?\w+="[^"]*")*')
-_NEARLY = {MOVE: re.compile(rb"\s*(-?\d+)\s*,\s*(-?\d+)\s*"), OK: re.compile(rb"\s*ok\b.*", re.I | re.S)}
+_NEARLY = {
+    MOVE: re.compile(rb"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*"), OK: re.compile(rb"\s*ok\b.*", re.I | re.S)
+}  # fmt: skip
 """What brains write in place of an answer and what is taken for it; it is noted as a stray line."""
 
 MANAGERS: dict[str, type[Manager]] = {}

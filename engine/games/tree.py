@@ -148,6 +148,7 @@ class TreeBuilder:
                 raise PositionError(f"{who}{format_move(point, board.width)} holds both colours")
             if board.cell(point) == EMPTY:
                 todo[point] = colour
+        skipped = False
         while todo:
             colour = board.to_move
             own = [p for p, c in todo.items() if c == colour]
@@ -156,8 +157,9 @@ class TreeBuilder:
             fives = board.five_points(colour) if len(todo) > 1 else []
             free = (p for p in own if p not in fives and not board.is_forbidden(p, colour))
             chosen = next(free, None)
-            if chosen is None and len(own) == len(todo):
+            if chosen is None and (skipped or len(own) == len(todo)):
                 chosen = own[0]  # a forbidden or a second winning stone: `play` says what is wrong with it
+            skipped = chosen is None
             if chosen is None:
                 self.skip(who, given=False)
                 continue

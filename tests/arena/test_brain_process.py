@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.brain_process import MAX_ERRORS_BYTES, MAX_LINE_BYTES, BrainProcess
-from arena.commands import CommandError, split_command
+from arena.commands import CommandError, split_command, split_words
 from arena.errors import BrainFailureError, BrainGoneError
 
 PYTHON = [sys.executable, "-S", "-E", "-c"]
@@ -34,6 +34,17 @@ def test_a_path_with_a_blank_is_one_word(program: Path) -> None:
     with BrainProcess(str(program)) as brain:
         line = brain.read_line(PATIENCE_S)
         assert line is not None and line.text == "OK"
+
+
+@pytest.mark.parametrize("backslashes", [True, False])
+def test_quoted_words_are_read_back_on_every_system(backslashes: bool) -> None:
+    words = [r"C:\Games\My brain\pbrain-x.exe", "--set", "lines=avx2", "it's", 'a "b" c']
+    assert split_words(shlex.join(words), backslashes=backslashes) == words
+    plain = r"C:\Games\pbrain-x.exe --level 1"
+    assert split_words(plain, backslashes=True) == plain.split()
+    assert split_words(r'"C:\My games\x.exe" -q', backslashes=True) == [r"C:\My games\x.exe", "-q"]
+    with pytest.raises(ValueError, match="quotation"):
+        split_words("'open", backslashes=backslashes)
 
 
 @pytest.mark.posix

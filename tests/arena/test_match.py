@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from arena.elo import elo_of, estimate, rate, score_of
+from arena.journal import GameJournal
 from arena.limits import BrainLimits
 from arena.match_config import MatchConfig
 from arena.match_result import MatchResult
@@ -20,6 +21,7 @@ from arena.openings import OpeningError, random_opening, read_openings, turned
 from arena.players import LocalPlayer
 from arena.records import GameSetup
 from arena.referee import play_game
+from arena.sprt import Sprt
 from engine.games.psq import to_psq
 from engine.games.record import GameRecord
 from engine.games.sgf import to_sgf
@@ -89,7 +91,8 @@ def test_black_without_a_legal_move_loses_and_it_is_no_incident():
 
 @pytest.mark.parametrize(
     ("mode", "kind"),
-    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "stray line"), ("once", "start")],
+    [("crash", "crash"), ("hang", "time"), ("taken", "illegal"), ("babble", "stray line"),
+     ("digits", "stray line"), ("once", "start")],
 )
 def test_incidents_of_a_brain_lose_and_are_counted(mode, kind, tmp_path):
     limits = BrainLimits(turn_ms=50, tolerance_ms=400)
@@ -154,6 +157,23 @@ def test_brains_play_a_match_with_files_and_json(tmp_path):
     first, second = ((tmp_path / "games" / f"0000{i}.psq").read_text().splitlines() for i in (0, 1))
     assert first[0] == "Piskvorky 15x15, 11:11, 0" and first[1] == "8,8,0" == second[1]
     assert first[-3:] == ["a", "b", "0"] and second[-3:] == ["b", "a", "0"]
+
+
+def test_a_sequential_test_that_was_decided_stays_decided(tmp_path):
+    config = MatchConfig(
+        a="tactical", b="random", limits=(BrainLimits(), BrainLimits()), games=200, sprt=Sprt(0, 300),
+        journal=tmp_path / "m.games.jsonl",
+    )  # fmt: skip
+    first = run_match(config)
+    assert first.verdict == "accept" and first.llr >= first.sprt.bounds[1] and first.games < 100
+    journal = GameJournal(config.journal, config.settings(None))
+    lost = next(game for index, game in journal.games.items() if index % 2 == 0)
+    for index in range(first.games, 200):  # games that ended behind the verdict
+        journal.add(index, replace(lost, winner=1 - index % 2))
+    journal.close()
+    again = run_match(config)
+    assert (again.verdict, again.llr, again.games) == ("accept", first.llr, 200)
+    assert again.sprt.verdict(list(again.pairs.values())) == "reject", "as all games together would say"
 
 
 def test_pairs_share_an_opening_and_swap_colours():

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from arena import match_runner
 from arena.match import with_settings
 from tests.helpers.paths import ROOT
 from training.match import main
@@ -37,6 +38,28 @@ def test_an_unquoted_blank_is_one_line(capsys, tmp_path):
     assert main(["--a", f"{program} --level 1", "--b", "random", "--games", "2"]) == 2
     error = capsys.readouterr().err
     assert f"quote the path: '{program}' --level 1" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [(["--sprt", "20"], "not two numbers"), (["--sprt", "20,0"], "ELO0 must be below ELO1"),
+     (["--sprt", "0,inf"], "within 1000"), (["--size", "abc"], "no size"), (["--size", "15x"], None)],
+)  # fmt: skip
+def test_arguments_that_make_no_sense_are_refused(words, why, capsys):
+    told = ["--a", "random", "--b", "random", "--games", "2", "--nodes", "1", *words]
+    if why is None:
+        assert main(told) == 0
+        return
+    with pytest.raises(SystemExit) as end:
+        main(told)
+    assert end.value.code == 2 and why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("own", [[], ["--no-lock"]])
+def test_players_inside_say_that_they_wait_or_do_not_wait(own, monkeypatch, capsys):
+    monkeypatch.setattr(match_runner, "pause_while_timed", lambda say: say("pausing: the machine is timed"))
+    assert main(["--a", "random", "--b", "random", "--games", "2", "--size", "5", *own]) == 0
+    assert ("pausing" in capsys.readouterr().err) == (not own)
 
 
 def test_settings_of_both_players_go_to_each():

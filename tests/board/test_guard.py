@@ -95,6 +95,11 @@ def test_an_open_server_is_called_by_number_not_by_name() -> None:
     assert not reached(host="evil.example:8765", address="0.0.0.0")
 
 
+def test_a_name_that_is_given_in_capitals_is_its_own() -> None:
+    assert reached(host="desktop-ab12:8765", address="DESKTOP-AB12")
+    assert reached(host="DESKTOP-AB12:8765", address="DESKTOP-AB12")
+
+
 def test_every_answer_carries_the_policy() -> None:
     headers = dict(ask()[1]["headers"])
     policy = headers[b"content-security-policy"].decode()

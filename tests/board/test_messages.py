@@ -67,6 +67,25 @@ def test_bad_messages_are_refused_with_their_reason(changes: dict[str, object], 
 
 
 @pytest.mark.parametrize(
+    ("node", "why"),
+    [({"point": 225}, "point must be a whole number from -1 to 224"), ({"point": -2}, "point must be"),
+     ({"ms": -1}, "ms must be a time"), ({"ms": float("inf")}, "ms must be"), ({"ms": float("nan")}, "ms"),
+     ({"ms": 9e12}, None)],
+)  # fmt: skip
+def test_nodes_of_a_saved_tree_lie_on_the_board_and_long_thoughts_are_cut(
+    node: dict[str, object], why: str | None
+) -> None:
+    nodes = [{"parent": -1, "point": -1}, {"parent": 0, "point": 7, **node}]
+    save = {"type": "save", "id": 1, "kind": "sgf", "game": {**GAME, "moves": []}, "names": ["a", "b"],
+            "nodes": nodes}  # fmt: skip
+    if why is None:
+        assert parse_request(json.dumps(save)).nodes[1].ms == 86_400_000  # type: ignore[union-attr]
+        return
+    with pytest.raises(MessageError, match=why):
+        parse_request(json.dumps(save))
+
+
+@pytest.mark.parametrize(
     "ended",
     [[], {}, {"why": "draw"}, {"winner": 0, "why": "draw"}, {"winner": 2, "why": "time"},
      {"winner": 3, "why": "time"}, {"winner": 0, "why": []}, {"winner": 0, "why": "time", "node": 1}],

@@ -1,8 +1,8 @@
 """A Gomocup brain of a few lines for tests of matches: `dumb_brain.py MODE [SEED|FILE]`.
 
-Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble; at the
-start: refuse, and once, which starts only where FILE is missing, and makes it. Also words, which reads the
-value of INFO up to its first blank.
+Modes: random, first (lowest free point), and failures on the third move: crash, hang, taken, babble,
+digits; at the start: refuse, and once, which starts only where FILE is missing, and makes it. Also words,
+which reads the value of INFO up to its first blank.
 """
 
 import random
@@ -37,6 +37,9 @@ def answer() -> None:
         if mode == "taken":
             x, y = next(iter(taken))
             print(f"{x},{y}", flush=True)
+            return
+        if mode == "digits":
+            print("9" * 5000 + ",1", flush=True)
             return
         if mode == "babble":
             print("ERROR no idea", flush=True)

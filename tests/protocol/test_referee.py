@@ -229,3 +229,9 @@ def test_games_are_the_same_in_processes() -> None:
 def test_a_command_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--brain", "/no such/pbrain", "--games", "2"]) == 2
     assert capsys.readouterr().err == "error: there is no program '/no'\n"
+    assert main(["--games", "2", "--json", "/no such/report.json"]) == 2
+    assert capsys.readouterr().err == "error: --json: there is no folder /no such\n"
+    for option in ("--games", "--concurrency"):
+        with pytest.raises(SystemExit):
+            main([option, "0"])
+        assert f"argument {option}: must be at least 1" in capsys.readouterr().err

@@ -160,6 +160,15 @@ def test_second_copies_stay_out(path: str, kept: bool) -> None:
     assert contents.keep(path) is kept
 
 
+def test_links_stay_out_but_for_the_one_by_which_a_mac_starts() -> None:
+    library = ("Python.framework/Versions/3.11/Python", "/there/Python", "BINARY")
+    links = [
+        ("Python", library[0], "SYMLINK"), ("Python.framework/Python", "Versions/Current/Python", "SYMLINK"),
+    ]  # fmt: skip
+    assert contents.without_links([library, *links]) == [library, ("Python", "/there/Python", "BINARY")]
+    assert contents.without_links([("libx.so.1", "libx.so", "SYMLINK")]) == []
+
+
 def test_libraries_of_visual_c_are_looked_for_in_turn(tmp_path: Path) -> None:
     best, rest = tmp_path / "best", tmp_path / "rest"
     for folder, names in ((best, contents.VC_RUNTIME[:1]), (rest, contents.VC_RUNTIME)):
@@ -186,13 +195,19 @@ def test_the_zip_names_the_licences_of_what_is_inside() -> None:
     assert "[linux]" not in readme and "\n\n\n" not in readme
 
 
-@pytest.mark.parametrize(("system", "engine"), [("linux", "engine there"), ("win32", "engine.exe there")])
+@pytest.mark.parametrize(
+    ("system", "engine"),
+    [("linux", "engine there"), ("darwin", "engine there"), ("win32", "engine.exe there")],
+)
 def test_the_readme_leads_to_every_program(monkeypatch: pytest.MonkeyPatch, system: str, engine: str) -> None:
     monkeypatch.setattr(sys, "platform", system)
     readme = notices.readme("1.2.3")
     for words in ("a folder of its own", "Players > Settings", "Game > Options", "Game > New game", engine):
         assert words in readme
-    assert ("chmod +x" in readme) == (system == "linux")
+    assert ("chmod +x" in readme) == (system != "win32")
+    (starts,) = [name for name in contents.launchers() if name in readme and not name.endswith(".desktop")]
+    ours = {"linux": "tengen-board.sh", "darwin": "Tengen board.command", "win32": "Tengen board.bat"}
+    assert starts == ours[system]
     assert ("\r\n" in readme) == (system == "win32")
 
 

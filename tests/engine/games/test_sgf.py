@@ -72,6 +72,8 @@ def test_set_up_stones_go_down_in_an_order_that_the_rule_allows():
     assert read_game(f"(;SZ[15]{row})").reason == "five"
     with pytest.raises(PositionError, match="forbidden"):
         read_game("(;SZ[15]RU[4]AB[aa][ba][ca][da][ea][fa])")
+    with pytest.raises(PositionError, match="set up beyond a row that has won"):
+        read_game("(;SZ[15]AB[aa][ba][ca][da][ea]AW[ac][bc][cc][dc][ec])")
 
 
 @pytest.mark.parametrize(
