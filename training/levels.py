@@ -22,6 +22,7 @@ from arena.elo import Estimate
 from arena.limits import BrainLimits
 from arena.match_config import MatchConfig
 from engine.commands.options import parse_rule, parse_size
+from engine.errors import EngineError
 from engine.levels import LEVELS, STRONGEST, WEAKEST, Level
 from training.files import console
 from training.files.atomic import write_atomically
@@ -77,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
             scores[low, high] = score
             print(f"level {high + 1} against {low + 1}: {score}", flush=True)
         text, suggested = report(levels, scores, args.top_simulations)
-    except ValueError as error:
+    except (ValueError, OSError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(f"\n{text}")

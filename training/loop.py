@@ -27,7 +27,7 @@ from training.data.journal import recover_journals
 from training.data.replay_buffer import ReplayBuffer
 from training.export.card import Origin
 from training.export.export import ExportError
-from training.files.atomic import write_atomically
+from training.files.atomic import remove_unfinished, write_atomically
 from training.files.naming import shown_name
 from training.learn.checkpoint import CheckpointError, list_checkpoints
 from training.learn.learner import DivergedError, Learner
@@ -104,18 +104,24 @@ class Run:
             )
         elif weights:
             self.learner.adopt(weights)
-        self._adopted = bool(weights)
+        # A checkpoint of no batch holds adopted weights: the run was stopped before it went on with them.
+        self._adopted = bool(weights) or (
+            bool(list_checkpoints(self.learner.checkpoints_dir))
+            and not self.learner.batches
+            and not self.state.cycle
+        )
         check_needs(config, self.state, run_dir, bool(weights), records, bool(self.standings.best))
         for name in ("records", "nets"):
             (run_dir / name).mkdir(parents=True, exist_ok=True)
         self.log = RunLog(run_dir)
         self._restore_best()
+        self._mended = False
         if self.state.spoilt:
             self._say(
                 f"learning had spoilt the weights: {self.state.spoilt}. Nothing of that was saved; going on "
                 f"from batch {self.learner.batches} with learner.lr={config.learner.lr:g}"
             )
-            self.log.event("mended", cycle=self.state.cycle, batches=self.learner.batches)
+            self._mended = True
             self.state.spoilt = ""
         self._started_s = time.monotonic() - self.state.elapsed_s
         self._metrics: dict[str, float] = {}
@@ -132,6 +138,11 @@ class Run:
             ValueError: the net that self-play is to use is missing.
         """
         pool = None
+        self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
+        if self._mended:
+            self.log.event("mended", cycle=self.state.cycle, batches=self.learner.batches)
+        for name in ("", "records", "checkpoints", "nets"):
+            remove_unfinished(self.run_dir / name)
         if recovered := recover_journals(self.run_dir / "records", self._say):
             self._say(f"recovered {recovered} games that a killed run had finished")
         own, _ = count_games(self.run_dir / "records")
@@ -147,7 +158,6 @@ class Run:
             seed = self.config.seed * 1_000_003 + self.state.cycle
             config = PoolConfig(self.run_dir, self.config, seed, self.play_device, self.workers, self._say)
             pool = self._backend.open(config)
-            self.log.event("start", workers=self.workers, device=self.device, cycle=self.state.cycle)
             if self.config.self_play_net == "best" and not self.state.cycle:
                 self._measure(pool)  # a run that begins with weights
             while not self._over():
@@ -211,7 +221,8 @@ class Run:
             pool.plan(self._order(cycle))
         self._stage = "self-play"
         self._looked_s = time.monotonic()
-        counters, seconds, cpu_s = pool.play(self._order(state.cycle), self._show_play, self._stopped_in_play)
+        order = self._order(state.cycle)
+        counters, seconds, cpu_s = pool.play(order, self._show_play, self._stopped_meanwhile)
         self._orders.played(state.cycle)
         state.games += counters.games
         state.positions += counters.moves
@@ -230,7 +241,7 @@ class Run:
                 self._measure(pool)
         self._save_state()
 
-    def _stopped_in_play(self) -> bool:
+    def _stopped_meanwhile(self) -> bool:
         """As `_stopped`; meanwhile the clock of the run stands while its workers pause for what is timed."""
         now_s = time.monotonic()
         if self._backend.pauses and is_timed():
@@ -307,7 +318,7 @@ class Run:
         """Play the current net against its yardsticks and the best net; promote it when it is good enough."""
         if self.state.net == UNIFORM or self._stopped():
             return
-        self._stage = "measuring"
+        self._stage, self._looked_s = "measuring", time.monotonic()
         name = self.state.net.partition(".")[0]
         if name in self.state.measured:
             return
@@ -317,7 +328,7 @@ class Run:
         promote = not self.standings.best
         for planned in gate.plan(self.config.evaluation, self.standings, name, files, seed):
             self._show(f"{name} against {planned.spec.b.name} on {planned.spec.width}")
-            result = pool.play_match(planned.spec, self._stopped)
+            result = pool.play_match(planned.spec, self._stopped_meanwhile)
             if self._stopped():
                 return
             line = gate.record(self.standings, planned, result)

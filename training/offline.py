@@ -271,12 +271,15 @@ def _stretch(learner: Learner, args: argparse.Namespace, before: tuple[str, dict
     minutes = float(before[1].get("minutes", 0)) if before else 0.0
     if learner.progress is None or args.minutes == 0:
         return
+    done = learner.progress
     if bool(args.minutes) != bool(minutes):
         raise ConfigError(f"{args.run_dir} learned by {'--minutes' if minutes else '--passes'} before")
     if args.minutes:
         learner.progress = min(1.0, learner.progress * minutes / args.minutes)
     else:
         learner.progress = _count(learner, args.passes)(0.0)
+    if learner.progress != done:
+        learner.save()  # with what config.json is about to say
 
 
 def _is_to_learn(args: argparse.Namespace) -> bool:

@@ -30,7 +30,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     output = args.output or args.run / "report.html"
-    write_atomically(output, page.encode())
+    try:
+        write_atomically(output, page.encode())
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     print(output)
     return 0
 

@@ -178,6 +178,9 @@ def _check_nets(recipe: RoundRecipe, args: argparse.Namespace, shape: NetConfig)
     from training.learn.teacher import Teacher
     from training.net.grow import placement
 
+    for name, run in (("--teacher", args.teacher), ("--small-teacher", args.small_teacher)):
+        if run is not None and bundle_file.is_bundle(run):
+            raise ConfigError(f"{name} {run} is a bundle: `training.bundle unpack` makes a run of it")
     labels = {False: args.teacher or args.weights, True: args.small_teacher or args.teacher or args.weights}
     for run in dict.fromkeys([args.weights, *labels.values()]):
         with tempfile.TemporaryDirectory() as folder:

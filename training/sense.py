@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from random import Random
 
 from engine import Engine, EngineConfig, Rule, SearchLimits
+from engine.errors import EngineError
 from engine.levels import STRONGEST, WEAKEST
 from engine.rules._board import EMPTY, Board
 from engine.rules.geometry import format_move
@@ -103,6 +104,7 @@ def measure(engine: Engine, games: int, answers: int, limits: SearchLimits, seed
     return count
 
 
+@console.command(ValueError, OSError, EngineError, stopped="nothing is kept")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 1 if there was a isolated stone."""
     parser = console.parser("training.sense", __doc__)

@@ -22,9 +22,7 @@ from training.export.card import Origin
 from training.export.export import ExportError
 from training.files import console
 from training.files.atomic import write_atomically
-from training.learn.checkpoint import CheckpointError
 from training.run.ship import NETS, Sizes, ship, ship_export
-from training.settings.values import ConfigError
 
 
 def _sizes(text: str) -> Sizes:
@@ -60,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file, said = exported.fastest, f"{exported.fastest} ({exported.net_id}): {exported.differences}"
         if args.default:
             write_atomically(args.out / "default.txt", f"{file.name}\n".encode())
-    except (ConfigError, CheckpointError, ExportError, OSError) as error:
+    except (ValueError, ExportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(said)

@@ -24,6 +24,7 @@ from training.run.bundle import pack, unpack
 from training.run.display import Display
 from training.run.nets import promote
 from training.run.orders import Orders
+from training.run.ship import ship
 from training.run.state import State
 from training.settings.recipes import preset
 from training.settings.resolve import make_config, store_config
@@ -196,6 +197,44 @@ def test_the_best_net_leaves_no_file_of_another(tmp_path):
     assert not (tmp_path / "best.pt").exists()
 
 
+def test_a_run_that_was_stopped_before_it_knew_its_records_still_begins_with_its_weights(tmp_path, pool):
+    train(tmp_path / "old", 2)
+    (weights,) = list_checkpoints(tmp_path / "old" / "checkpoints")[-1:]
+    new = tmp_path / "new"
+    (new / "records").mkdir(parents=True)
+    write_shard(new / "records" / "000000-00.shard", [random_game(i, 7) for i in range(30)])
+    settings = config()
+    store_config(new / "config.json", "smoke", settings)
+    Run(settings, new, lambda: True, Display(io.StringIO(), every_s=1e9), {weights: 1.0}).run()
+    assert not state(new)["pretrained"] and state(new)["cycle"] == 0
+    pool.asked.clear()
+    train(new, 1)
+    assert pool.asked == ["c000000.fp32.onnx"], "and not without a net"
+
+
+def test_a_net_ships_without_the_teacher_of_its_run(tmp_path):
+    train(tmp_path, 2)
+    store_config(tmp_path / "config.json", "smoke", config("learner.teacher=gone"))
+    assert ship(tmp_path, tmp_path / "out", "mine", "strong", "").fp32.exists()
+
+
+def test_a_log_begins_with_the_start_and_what_a_kill_left_is_removed(tmp_path):
+    train(tmp_path, 1)
+    left = [tmp_path / ".state.json.77.tmp", tmp_path / "nets" / ".c000009.md.77.tmp"]
+    for path in left:
+        path.write_text("half")
+    pack(tmp_path, tmp_path / "run.zip", 10**8)
+    unpack(tmp_path / "run.zip", tmp_path / "again")
+    for path in (tmp_path / "again").glob("best.*"):
+        path.unlink()  # so that nothing is left of its exports
+    before = len((tmp_path / "again" / "log.jsonl").read_text().splitlines())
+    train(tmp_path / "again", 1)
+    lines = (tmp_path / "again" / "log.jsonl").read_text().splitlines()[before:]
+    assert [json.loads(line)["event"] for line in lines][:2] == ["start", "export"]
+    train(tmp_path, 1)
+    assert not any(path.exists() for path in left)
+
+
 @pytest.mark.parametrize("timed", [True, False])
 def test_a_pause_of_self_play_is_no_time_of_the_run(tmp_path, monkeypatch, timed):
     store_config(tmp_path / "config.json", "smoke", config())
@@ -203,7 +242,7 @@ def test_a_pause_of_self_play_is_no_time_of_the_run(tmp_path, monkeypatch, timed
     monkeypatch.setattr("training.loop.is_timed", lambda: timed)
     before_s = run.elapsed_s()
     run._looked_s = time.monotonic() - 100
-    assert not run._stopped_in_play()
+    assert not run._stopped_meanwhile()
     assert before_s - run.elapsed_s() == pytest.approx(100 if timed else 0, abs=5)
 
 

@@ -117,6 +117,9 @@ def test_errors_are_one_line(tmp_path, capsys):
     assert "--workers" in capsys.readouterr().err
     assert main([*good, "--teacher", str(tmp_path / "nowhere")]) == 2
     assert "nowhere is neither" in capsys.readouterr().err
+    for teacher in ("--teacher", "--small-teacher"):
+        assert main([*good, teacher, BUNDLE]) == 2
+        assert f"{teacher} {BUNDLE} is a bundle" in capsys.readouterr().err
     assert main([*good[:3], str(tmp_path / "nowhere")]) == 2
     assert "nowhere is neither a checkpoint nor a run" in capsys.readouterr().err
     assert main([*good, "--net", "nowhere"]) == 2

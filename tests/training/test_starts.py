@@ -12,7 +12,7 @@ import pytest
 
 from engine.pipes import CLOSED_PIPE_STATUS
 from tests.helpers.training_games import random_game
-from training import bundle, selfplay
+from training import bundle, levels, report, selfplay, sense, ship
 from training.data.replay_buffer import ReplayBuffer
 from training.data.shards import write_shard
 from training.files import console
@@ -98,11 +98,27 @@ def test_a_bundle_is_no_run_to_begin_with(run_dir, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("length", [["--minutes", "3"], ["--set", "total_positions=80"]])
-def test_a_call_that_can_do_nothing_is_an_error_and_changes_nothing(run_dir, capsys, length):
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [(sense.main, ["--net", "nope"]), (sense.main, ["--levels", "11"]), (levels.main, ["--net", "nope"]),
+     (report.main, ["{run}", "--output", "{run}/none/r.html"]), (ship.main, ["{run}", "--name", "x"])],
+)  # fmt: skip
+def test_what_other_commands_cannot_do_is_one_line(run_dir, capsys, command, words):
+    for shard in (run_dir / "records").iterdir():
+        shard.unlink()
+    assert command([word.format(run=run_dir) for word in words]) in (1, 2)
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("length", "way_on"),
+    [(["--minutes", "3"], "--more-minutes N"), (["--set", "total_positions=80"], "total_positions=N with")],
+)
+def test_a_call_that_can_do_nothing_is_an_error_and_changes_nothing(run_dir, capsys, length, way_on):
     before = contents(run_dir)
     said = refused(capsys, "--run-dir", str(run_dir), *length)
-    assert "50.0 minutes of training" in said and "nothing to do" in said and "--more-minutes" in said
+    assert "50.0 minutes of training" in said and "nothing to do" in said and way_on in said
     assert contents(run_dir) == before
 
 

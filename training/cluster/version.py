@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FOLDERS = (
-    "engine", "training/cluster", "training/data", "training/measure", "training/play", "training/settings",
-    "training/workers",
+    "arena", "engine", "training/cluster", "training/data", "training/measure", "training/play",
+    "training/settings", "training/workers",
 )  # fmt: skip
 _EVERY = 23  # positions of the bench that are searched (derived: some tenths of a second)
 _SIMULATIONS = 100

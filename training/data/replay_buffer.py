@@ -208,6 +208,8 @@ class ReplayBuffer:
     def _reweigh(self) -> None:
         c, rules = self._config, self._config.rule_weights()
         for window in self._sizes.values():
+            if not window.chunks:  # a size that was played, of which no shard is left
+                continue
             weight = sampling_weights(
                 np.concatenate([chunk.has_policy for chunk in window.chunks]),
                 {name: np.concatenate([chunk.sampled[name] for chunk in window.chunks]) for name in SAMPLED},
@@ -321,7 +323,6 @@ class ReplayBuffer:
             window = self._sizes[w, h]
             window.names = [name for name in names if (name, (w, h)) in held]
             window.chunks = [held[name, (w, h)] for name in window.names]
-        self._sizes = {size: window for size, window in self._sizes.items() if window.chunks}
         self._reweigh()
 
 

@@ -45,6 +45,15 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process left of files in a folder that it was about to replace.
+
+    To be called where no other process writes there.
+    """
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, also after a crash.
 

@@ -75,6 +75,8 @@ class GameGroups:
         self._config, self._games, self._seed = config, games, seed
         self._groups: dict[tuple[tuple[int, int], tuple[tuple[int, float], ...]], GameGroup] = {}
         self._generation = 0
+        self._mix: Mix | None = None
+        self._begun: list[int] = []  # moves of each group when the mix was first played
         self.finished: list[SelfPlayRecord] = []
         self.on_record: Callable[[SelfPlayRecord], None] = self.finished.append
         self._evaluator: Evaluator | None = None
@@ -92,19 +94,22 @@ class GameGroups:
     def play(self, mix: Mix, positions: int, stop: Callable[[], bool]) -> Counters:
         """Play until so many positions were searched, or `stop`; return what was done.
 
-        Games that are not over stay for the next call.
+        Games that are not over stay for the next call. Shares of sizes are kept over all calls with the same
+        mix: a single one may be too short for them.
         """
         assert self._evaluator
         groups = [self._group((w, h), mix.rules) for w, h, _ in mix.sizes]
         weights = [weight for _, _, weight in mix.sizes]
         before = [dataclasses.replace(group.counters) for group in groups]
+        if mix != self._mix:
+            self._mix, self._begun = mix, [group.counters.moves for group in groups]
 
-        def moves(i: int) -> int:
-            return groups[i].counters.moves - before[i].moves
+        def share(i: int) -> float:
+            return (groups[i].counters.moves - self._begun[i]) / weights[i]
 
-        while sum(moves(i) for i in range(len(groups))) < positions and not stop():
-            group = groups[min(range(len(groups)), key=lambda i: moves(i) / weights[i])]
-            group.step(self._evaluator)
+        end = sum(group.counters.moves for group in groups) + positions
+        while sum(group.counters.moves for group in groups) < end and not stop():
+            groups[min(range(len(groups)), key=share)].step(self._evaluator)
         done = Counters()
         for group, old in zip(groups, before, strict=True):
             done.add(group.counters)

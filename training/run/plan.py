@@ -78,10 +78,12 @@ class Plan:
             limits.append(f"minutes={self.config.minutes:g}, which counts all its parts")
         if self.config.total_positions:
             limits.append(f"total_positions={self.config.total_positions}")
+        way_on = "--more-minutes N goes on for N minutes from here"
+        if 0 < self.config.total_positions <= state.positions:
+            way_on = "--set total_positions=N with a larger N goes on"
         return (
             f"{self.run_dir} has {state.elapsed_s / 60:.1f} minutes of training and {state.positions:,} "
-            f"positions behind it, so that {' and '.join(limits)} leaves nothing to do; --more-minutes N "
-            "goes on for N minutes from here"
+            f"positions behind it, so that {' and '.join(limits)} leaves nothing to do; {way_on}"
         )
 
     def take_records(self) -> int:

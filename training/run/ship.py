@@ -48,7 +48,8 @@ def ship(
     if stored is None:
         raise ConfigError(f"{run_dir}: no run there")
     config = make_config(stored[1])
-    learner = Learner(config.learner, run_dir, device, lambda line: print(line, file=sys.stderr))
+    settings = dataclasses.replace(config.learner, teacher="")  # it may be gone, and is not exported
+    learner = Learner(settings, run_dir, device, lambda line: print(line, file=sys.stderr))
     if not learner.load():
         raise CheckpointError(f"{run_dir} has no readable checkpoint")
     state = read_state(run_dir)

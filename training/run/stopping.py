@@ -21,6 +21,7 @@ def stop_wish() -> Iterator[Callable[[], bool]]:
         nonlocal wished
         if wished:
             signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
         wished = True
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}

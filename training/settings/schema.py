@@ -23,6 +23,7 @@ _PROTOTYPE = "tuned: prototype"
 # Bounds of what a file from elsewhere may ask for: far more than any net that plays.
 _MOST_BLOCKS, _WIDEST, _WIDEST_MARGIN = 200, 4096, 22
 _MOST_WORKERS, _MOST_GAMES = 4096, 1 << 20
+_MOST_STONES = 200  # of an opening
 _MOST_YARDSTICK_PAIRS = 10  # not tuned: enough to see a yardstick beaten
 
 
@@ -171,7 +172,7 @@ class LearnerConfig:
     )
     threads: int = constant(1, "of torch on the CPU; 0 leaves torch's choice", "threads")
     keep_checkpoints: int = constant(3, "kept, the newest", "checkpoints")
-    seed: int = constant(1, "of weights, order and augmentation: that of the run", "any whole number")
+    seed: int = constant(1, "of weights, order and augmentation: that of the run", "0 or more")
 
     def __post_init__(self) -> None:
         if self.schedule not in ("constant", "cosine"):
@@ -182,6 +183,8 @@ class LearnerConfig:
             raise ConfigError(f"lr must be a number above 0, not {self.lr}")
         if self.batch < 1 or self.reuse <= 0 or not 0 < self.window_share <= 1 or not 0 <= self.ema < 1:
             raise ConfigError("batch, reuse, window_share or ema out of range")
+        if not 0 <= self.fast_weight < math.inf:
+            raise ConfigError(f"fast_weight must be at least 0, not {self.fast_weight}")
         if not 0 <= self.teacher_share <= 1:
             raise ConfigError(f"teacher_share must be 0 to 1, not {self.teacher_share}")
         self.rule_weights()
@@ -255,7 +258,7 @@ class RunConfig:
 
     seed: int = setting(
         1, "of all games, those of measurements too, and of the learner's weights and order", _LOOP,
-        "any whole number",
+        "0 or more",
     )  # fmt: skip
     minutes: float = setting(60.0, "of the run, resumed parts together; 0: until stopped", _LOOP, "minutes")
     device: str = setting("auto", "`auto`, `cpu` or `cuda`, of self-play and learner", _LOOP)
@@ -319,6 +322,14 @@ class RunConfig:
             raise ConfigError("play.simulations or play.full_share out of range")
         if not 0 <= self.play.opening.regret_share <= 1:
             raise ConfigError("play.opening.regret_share is a share, 0 to 1")
+        if not 0 <= self.play.opening.max_stones <= _MOST_STONES:
+            raise ConfigError(f"play.opening.max_stones must be 0 to {_MOST_STONES}")
+        if self.seed < 0:
+            raise ConfigError(f"seed must be at least 0, not {self.seed}")
+        try:
+            self.play.search_params()
+        except ValueError as error:
+            raise ConfigError(f"play.{error}") from error
         self.mix()
 
     def mix(self) -> Mix:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from engine.ranges import shown
 from engine.rules._board import MAX_SIDE, MIN_SIDE
-from engine.rules.rule import Rule
+from engine.rules.rule import NET_RULES
 from training.settings.field import about, is_setting, is_stored
 
 T = TypeVar("T")
@@ -80,8 +80,8 @@ def weighted_rule(text: str) -> tuple[int, float]:
         ConfigError: no such rule, or see `weighted`.
     """
     name, weight = weighted(text, "rule")
-    if not name.isdigit() or int(name) not in list(Rule):
-        raise ConfigError(f"rule {text!r} must be one of {', '.join(str(int(r)) for r in Rule)}")
+    if not name.isdigit() or int(name) not in list(NET_RULES):
+        raise ConfigError(f"rule {text!r} must be one of {', '.join(str(int(r)) for r in NET_RULES)}")
     return int(name), weight
 
 

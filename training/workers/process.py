@@ -134,9 +134,15 @@ class _Worker:
         return True
 
     def _interrupted(self) -> bool:
-        """Say that this worker is alive, and look for a stop order; called between batches of a match."""
+        """Look for a stop order, and wait while something is timed; called between batches of a match."""
         if self._report_is_due():
-            self._connection.send(("alive", None, None))
+            pause_while_timed(stop=self._look)
+            self._look()
+        return self._stopped
+
+    def _look(self) -> bool:
+        """Say that this worker is alive in a match, and return whether it is told to stop."""
+        self._connection.send(("alive", None, None))
         while not self._stopped and self._connection.poll():
             task = self._connection.recv()
             if task[1] == "stop":

@@ -45,6 +45,7 @@ class SelfPlayWorker:
         self._groups: GameGroups | None = None
         self._net = ""
         self._paused_s = self._paused_cpu_s = 0.0
+        self._pauses = 0
 
     def seed(self, seed: int) -> None:
         """Set the seed of the games that begin from here on."""
@@ -82,6 +83,9 @@ class SelfPlayWorker:
     def paused(self) -> Iterator[None]:
         """Do not count the time inside, which goes to something else in the middle of a task."""
         started_s, started_cpu_s = time.monotonic(), time.process_time()
+        self._pauses += 1
         yield
-        self._paused_s += time.monotonic() - started_s
-        self._paused_cpu_s += time.process_time() - started_cpu_s
+        self._pauses -= 1
+        if not self._pauses:  # of a pause in a pause the outer one counts
+            self._paused_s += time.monotonic() - started_s
+            self._paused_cpu_s += time.process_time() - started_cpu_s

@@ -103,6 +103,21 @@ def test_largest_window_is_shared_by_the_sizes(tmp_path):
     assert 400 <= len(window) < 800  # fast positions and the last whole shard of a size come on top
 
 
+def test_a_size_of_which_no_shard_is_left_has_still_been_seen(tmp_path):
+    for name, side in (("000001-00.shard", 9), ("000002-00.shard", 11)):
+        write_shard(tmp_path / name, [random_game(seed, side) for seed in range(8)])
+    window = ReplayBuffer(tmp_path, CONFIG)
+    window.refresh()
+    kept, seen = window.state(), window.seen
+    (tmp_path / "000001-00.shard").unlink()
+    again = ReplayBuffer(tmp_path, CONFIG, lambda line: None)
+    again.restore(kept)
+    assert again.seen == seen and again.sides() == (9, 11)
+    assert again.draw(np.random.default_rng(1), 8).planes.shape[-1] == 11
+    again.refresh()
+    assert again.seen == seen and again.state()["sizes"][0][:3] == [9, 9, kept["sizes"][0][2]]
+
+
 def test_a_batch_has_one_size_and_every_size_comes(tmp_path):
     games = [random_game(i, side) for i, side in enumerate((7, 9, 12) * 3)]
     write_shard(tmp_path / "a.shard", games)

@@ -171,6 +171,20 @@ def test_sizes_follow_their_weights(mixed):
     assert moves[7, 7] / total == pytest.approx(0.25, abs=0.12)
 
 
+def test_sizes_follow_their_weights_in_tasks_of_any_length():
+    play = GameGroups(QUICK, 4, 3)
+    play.use(load_evaluator("tactical"))
+    mix = Mix(((9, 9, 2.0), (7, 7, 1.0), (5, 5, 1.0)), ALL_RULES)
+    done = Counter()
+    for _ in range(60):
+        before = {size: group.counters.moves for (size, _), group in play._groups.items()}
+        play.play(mix, 2, lambda: False)
+        for (size, _), group in play._groups.items():
+            done[size[0]] += group.counters.moves - before.get(size, 0)
+    total = sum(done.values())
+    assert {side: n / total for side, n in done.items()} == pytest.approx({9: 0.5, 7: 0.25, 5: 0.25}, abs=0.1)
+
+
 def test_same_seed_same_games_other_seed_other_games():
     first, again, other = (games_of(seed, 500) for seed in (5, 5, 6))
     assert len(first) > 5

@@ -61,10 +61,11 @@ def test_help_explains_every_setting(capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "rules=0:inf",
-     "workers=-1", "learner.rules=3", "learner.rules=0:x", "learner.loss.root_mix=1.5",
+    ["nothing=1", "play.nothing=1", "play.gumbel.scale.x=1", "sizes=9:0", "sizes=x", "rules=3", "rules=16",
+     "rules=0:inf", "workers=-1", "learner.rules=3", "learner.rules=0:x", "learner.loss.root_mix=1.5",
      "learner.loss.root_power=0", "learner.loss.root_power=nan", "device=tpu",
-     "play.full_share=2", "seed=one", "play.endings=perhaps", "learner.schedule=wild"],
+     "play.full_share=2", "seed=one", "seed=-1", "learner.fast_weight=-1", "play.opening.max_stones=-1",
+     "play.policy_temperature=0", "play.endings=perhaps", "learner.schedule=wild"],
 )  # fmt: skip
 def test_wrong_settings_are_refused(text):
     with pytest.raises(ConfigError):
