@@ -65,9 +65,11 @@ class EngineConfig:
     solver: bool = True
     """Look for forced wins by fours and threes."""
     symmetry: bool = False
-    """Evaluate each position in a random orientation (more variety)."""
+    """Evaluate each position in a random orientation (more variety). A line net is then called from
+    Python: half the speed, one thread."""
     cache_mib: int = 24
-    """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20)."""
+    """Evaluations remembered between searches, MiB; 0 switches the cache off (derived: ~14,000 of 20x20).
+    A line net inside the kernel, such as the one that ships, has none."""
     simulations: int | None = None
     """At most this many simulations a move, for weaker play; 0: the net's choice; None: time decides."""
     temperature: float = 0.0

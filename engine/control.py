@@ -134,8 +134,9 @@ class MoveControl:
         return None
 
     def _unreachable(self, now_s: float, state: SearchState) -> bool:
-        """Return whether more simulations cannot change the choice and their cost can be saved.
+        """Return whether the second move can no longer get as many visits, and the cost of more can be saved.
 
+        The choice may still be another one: among moves with enough visits it goes by their values.
         Without a match clock or a limit of simulations nothing is saved: the search may still lower the value
         of its choice, the solver may still find that it loses, and the next move reuses the tree.
         """

@@ -67,7 +67,9 @@ class Engine:
         self._board = Board(15, 15, Rule.FREESTYLE)
         self._control: MoveControl | None = None
         self._search_board = self._board
-        self._last: tuple[list[tuple[int, int]], float] | None = None  # stones and value of the last search
+        # Stones and value of the last search of each side to move; pondering is of the other one.
+        self._last: dict[int, tuple[list[tuple[int, int]], float]] = {}
+        self._offer_limits: SearchLimits | None = None  # of a running offer of swap2
         self._step_s = 0.0  # longest recent step of a search, see `MoveControl`
         self.info_interval_s: float | None = None
         """Seconds between calls of `on_info`; None: the default of `engine.search.mcts`."""
@@ -220,9 +222,14 @@ class Engine:
             control.stop()
 
     def relimit(self, limits: SearchLimits) -> None:
-        """Change the limits of the running search (any thread); times still count from its arrival."""
+        """Change the limits of the running search (any thread); times still count from its arrival.
+
+        An offer of swap2 shares them among its searches, from the next one on.
+        """
         with self._lock:
-            if self._control is not None:
+            if self._offer_limits is not None:
+                self._offer_limits = limits
+            elif self._control is not None:
                 board = self._search_board
                 self._control.relimit(limits, self._plan(limits, board))
 
@@ -299,9 +306,10 @@ class Engine:
 
     def _expected_q(self, board: Board) -> float | None:
         """Return the value of the last search if this position follows from it by two moves."""
-        if self._last is None or self._last[0] != board.stones()[:-2] or board.ply < 2:
+        last = self._last.get(board.to_move)
+        if last is None or last[0] != board.stones()[:-2] or board.ply < 2:
             return None
-        return self._last[1]
+        return last[1]
 
     def _choose(
         self,
@@ -332,7 +340,7 @@ class Engine:
             self._log(f"search failed, playing without it: {type(error).__name__}: {error}")
             return fallback_result(board, "failure")
         result = answer_first_stone(board, result)
-        self._last = (board.stones(), result.q)
+        self._last[board.to_move] = (board.stones(), result.q)
         plies = self.config.temperature_plies
         if plies and board.ply >= plies:
             return result
@@ -343,21 +351,25 @@ class Engine:
     ) -> tuple[int, int, int]:
         """Search some random triples for a moment each and return the most balanced one."""
         offers = swap2_offers(self._board, self._random, SWAP2_OFFERS)
-        whole = self._plan(limits, self._board)
         begin_s = self.clock.now_s() - arrival_s
-        step_s = max(0.0, min(whole.soft_s - begin_s, SWAP2_OFFERS * SWAP2_OFFER_S)) / SWAP2_OFFERS
         capped = SearchLimits(max_nodes=min(limits.max_nodes or SWAP2_OFFER_NODES, SWAP2_OFFER_NODES))
         best, best_gap = offers[0], math.inf
-        for i, offer in enumerate(offers):
-            if i and (stop.is_set() or self.clock.now_s() - arrival_s >= whole.hard_s):
-                break
-            until_s = begin_s + (i + 1) * step_s
-            budget = Budget(until_s, until_s, whole.answer_s)
-            position = swap2_position(self._board, list(offer))
-            with self._running(position, capped, arrival_s, stop, budget=budget) as control:
-                result = self._choose(position, control, None)
-            if abs(result.q) < best_gap:
-                best, best_gap = offer, abs(result.q)
+        self._offer_limits = limits
+        try:
+            for i, offer in enumerate(offers):
+                whole = self._plan(self._offer_limits, self._board)
+                step_s = max(0.0, min(whole.soft_s - begin_s, SWAP2_OFFERS * SWAP2_OFFER_S)) / SWAP2_OFFERS
+                if i and (stop.is_set() or self.clock.now_s() - arrival_s >= whole.hard_s):
+                    break
+                until_s = begin_s + (i + 1) * step_s
+                budget = Budget(until_s, until_s, whole.answer_s)
+                position = swap2_position(self._board, list(offer))
+                with self._running(position, capped, arrival_s, stop, budget=budget) as control:
+                    result = self._choose(position, control, None)
+                if abs(result.q) < best_gap:
+                    best, best_gap = offer, abs(result.q)
+        finally:
+            self._offer_limits = None
         return best
 
     # --- resources ------------------------------------------------------------------------------------------
@@ -396,7 +408,7 @@ class Engine:
 
     def clear_tree(self) -> None:
         """Clear the tree, the solver and the cache of evaluations."""
-        self._last = None
+        self._last.clear()
         self._resources.clear()
 
     def warm_up(self) -> None:

@@ -11,6 +11,8 @@ MIN_TREE_BYTES = 4 << 20
 """Smallest tree, even beyond the limit: a weak move is better than none."""
 UNLIMITED_BYTES = 2 << 30
 """Limit where none is set."""
+MAX_TREE_BYTES = 60 << 30
+"""Largest tree (derived: what references of 32 bits reach)."""
 
 
 def tree_bytes(limit_bytes: int | None, held_bytes: int, reserved_bytes: int) -> int:
@@ -22,7 +24,8 @@ def tree_bytes(limit_bytes: int | None, held_bytes: int, reserved_bytes: int) ->
         reserved_bytes: of the cache of evaluations, which grows to it.
     """
     limit_bytes = limit_bytes or UNLIMITED_BYTES
-    return max(MIN_TREE_BYTES, int(limit_bytes * (1 - LEAVE_SHARE)) - held_bytes - reserved_bytes)
+    left = int(limit_bytes * (1 - LEAVE_SHARE)) - held_bytes - reserved_bytes
+    return min(max(MIN_TREE_BYTES, left), MAX_TREE_BYTES)
 
 
 def private_bytes() -> int | None:

@@ -10,7 +10,7 @@ from engine.config import MAX_THREADS, SEARCH_PREFIX, EngineConfig, convert
 from engine.cores import usable_cores
 from engine.errors import ConfigError
 from engine.evaluator.base import Evaluator
-from engine.memory import MIN_TREE_BYTES, UNLIMITED_BYTES, private_bytes, tree_bytes
+from engine.memory import MIN_TREE_BYTES, private_bytes, tree_bytes
 from engine.ranges import shown
 from engine.rules._board import MAX_SIDE
 from engine.rules.rule import Rule, rule_name
@@ -168,8 +168,7 @@ class Resources:
         self._evaluator = None
 
     def _tree_bytes(self) -> int:
-        limit = min(self._memory_bytes or UNLIMITED_BYTES, UNLIMITED_BYTES)
-        return tree_bytes(limit, self._held_bytes, self._reserved_bytes())
+        return tree_bytes(self._memory_bytes, self._held_bytes, self._reserved_bytes())
 
     def _reserved_bytes(self) -> int:
         """Return how much the cache of evaluations and the threads besides the first may take."""

@@ -104,7 +104,7 @@ class Run:
             )
         elif weights:
             self.learner.adopt(weights)
-        # A checkpoint of no batch holds adopted weights: the run was stopped before it went on with them.
+        # A checkpoint of no batch holds adopted weights: the run was stopped before it used them.
         self._adopted = bool(weights) or (
             bool(list_checkpoints(self.learner.checkpoints_dir))
             and not self.learner.batches

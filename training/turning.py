@@ -9,7 +9,8 @@ move and after the answer. It sees the turn when its score falls by 0.1, when it
 than the loser's, or when it proves the result. The suite in `docs/tuning` was made in this way from games
 of 600 against 4800 simulations. `measure` prints the median number of simulations, by the
 defaults and by the changed settings, and by what factor one needs more than the other. Choose settings
-on one half, confirm them on the other, and then by games.
+on one half, confirm them on the other, and then by games. `--tree-mib 1 --limit 30000` shows what a full
+memory costs.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="KEY=VALUE",
         help="setting of the engine, as of the brain; with it the defaults are measured too (repeatable)",
     )  # fmt: skip
+    measure.add_argument(
+        "--tree-mib", type=int, metavar="N",
+        help="memory of the tree; with it the defaults are measured too, which have enough (256)",
+    )  # fmt: skip
     measure.add_argument("--json", type=Path, help="file for every count")
     return parser
 
@@ -101,15 +106,17 @@ def _make(args: argparse.Namespace) -> None:
 
 
 def _measure(args: argparse.Namespace) -> None:
-    if args.limit < 1 or args.workers < 1:
-        raise ValueError("--limit and --workers are at least 1")
+    if min(args.limit, args.workers, 1 if args.tree_mib is None else args.tree_mib) < 1:
+        raise ValueError("--limit, --workers and --tree-mib are at least 1")
     suite = [p for p in turning.read_suite(args.suite) if args.half in (p.half, "both")]
     if not suite:
         raise SuiteError(f"{args.suite} has no turning points of the half {args.half}")
-    defaults = _watch("defaults", suite, load_config(), args)
+    defaults = _watch("defaults", suite, load_config(), args, turning.TREE_MIB)
     found = {"defaults": defaults}
-    if args.set:
-        changed = _watch(" ".join(args.set), suite, load_config(None, args.set), args)
+    if args.set or args.tree_mib:
+        tree_mib = args.tree_mib or turning.TREE_MIB
+        name = " ".join([*args.set, *([f"{tree_mib} MiB"] if args.tree_mib else [])])
+        changed = _watch(name, suite, load_config(None, args.set), args, tree_mib)
         found["changed"] = changed
         factor, low, high = turning.ratio(changed, defaults)
         print(f"changed needs {factor:.3f} [{low:.3f}, {high:.3f}] times the simulations of the defaults")
@@ -119,10 +126,10 @@ def _measure(args: argparse.Namespace) -> None:
 
 
 def _watch(
-    name: str, suite: list[TurningPoint], config: EngineConfig, args: argparse.Namespace
+    name: str, suite: list[TurningPoint], config: EngineConfig, args: argparse.Namespace, tree_mib: int
 ) -> list[Sighting]:
     started_s = time.monotonic()
-    sightings = turning.watch(suite, config, args.limit, args.workers)
+    sightings = turning.watch(suite, config, args.limit, args.workers, tree_mib)
     for side, place in (("before", "in front of the move"), ("behind", "after the answer")):
         seen = [s for s in sightings if s.side == side]
         if not seen:

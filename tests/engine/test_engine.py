@@ -167,15 +167,16 @@ def test_the_value_of_the_last_search_is_expected_where_the_game_goes_on(monkeyp
     engine.think(NODES, 0.0)  # the same position again
     second = engine.think(NODES, 0.0)
     engine.play(second.point)
+    engine.think(NODES, 0.0)  # pondering
     reply = engine.board.legal_points()[-1]
     engine.play(reply)
     third = engine.think(NODES, 0.0)
     engine.play(third.point)
     engine.play(engine.board.legal_points()[-1])
-    engine.take_back(reply)  # another game
+    engine.take_back(second.point)  # another game
     engine.think(NODES, 0.0)
     assert first.simulations > 0
-    assert expected == [None, None, None, second.q, None]
+    assert expected == [None, None, None, None, second.q, None]
 
 
 def test_a_stop_that_comes_too_early_counts():

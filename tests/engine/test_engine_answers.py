@@ -1,12 +1,14 @@
 """Positions that an engine is given, and the answers that need no search: certain moves, fallback, swap2."""
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from engine import Engine, EngineConfig, NetError, PositionError, Rule, SearchLimits
 from engine.fallback import fallback_point, immediate_result
+from engine.opening import SWAP2_OFFER_NODES, SWAP2_OFFERS
 from engine.rules._board import Board
 from engine.rules.geometry import parse_moves
 from tests.helpers.engine import BLOCK, EMPTY, NODES, WIN, Slow, make, setup, think
@@ -232,6 +234,22 @@ def test_swap2_offers_three_stones(tmp_path):
     answer = engine.swap2([], SearchLimits(1000), engine.clock.now_s())
     assert len(set(answer)) == 3 and all(0 <= p < 225 for p in answer)
     assert engine.board.hash == before
+
+
+def test_an_offer_of_swap2_keeps_its_searches_short_where_limits_change(monkeypatch):
+    engine = make()
+    searched = []
+
+    def choose(position, control, on_info):
+        engine.relimit(SearchLimits(turn_ms=60_000))
+        searched.append((control.budget.soft_s, control._max_nodes))
+        return SimpleNamespace(q=0.5)
+
+    monkeypatch.setattr(engine, "_choose", choose)
+    engine.swap2([], SearchLimits(turn_ms=2000), engine.clock.now_s())
+    assert len(searched) == SWAP2_OFFERS and {nodes for _, nodes in searched} == {SWAP2_OFFER_NODES}
+    assert searched[0][0] < 0.5 and searched[1][0] > 1.5, "from the next search on"
+    assert engine._offer_limits is None
 
 
 @pytest.mark.parametrize("count", [3, 5])

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from engine.memory import MIN_TREE_BYTES, private_bytes, tree_bytes
+from engine import Engine, EngineConfig
+from engine.memory import MAX_TREE_BYTES, MIN_TREE_BYTES, private_bytes, tree_bytes
 from tests.helpers.paths import ROOT
 
 
@@ -17,6 +18,17 @@ def test_tree_bytes_follow_the_limit():
     assert tree_bytes(limit, held, cache) > 150 << 20
     assert tree_bytes(10 << 20, held, cache) == MIN_TREE_BYTES
     assert tree_bytes(None, held, cache) == tree_bytes(0, held, cache) > 1 << 30
+    assert 6 << 30 < tree_bytes(8 << 30, held, cache) < 7 << 30
+    assert tree_bytes(1 << 50, held, cache) == MAX_TREE_BYTES
+
+
+def test_a_limit_above_that_of_none_is_used():
+    engine = Engine(EngineConfig(net="hashed", memory_bytes=6 << 30))
+    engine.warm_up()
+    assert engine._resources.search.tree.memory_bytes > 4 << 30
+    engine.set_memory(8 << 30)
+    assert engine._resources.search.tree.memory_bytes > 6 << 30
+    engine.close()
 
 
 def test_private_memory_is_known_and_sees_an_allocation():

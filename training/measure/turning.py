@@ -32,6 +32,8 @@ FALL = 0.2
 """Utility (win minus loss) by which a score must move to count: an expected score of 0.1 (protocol)."""
 REFERENCE_SIMULATIONS = 64
 """Of the search whose score is the reference, by the settings that made the suite (protocol)."""
+TREE_MIB = 256
+"""Memory of the tree that the searches of a measurement have, unless told otherwise."""
 MAX_BYTES = 16 << 20
 """Largest file of a suite."""
 _RESAMPLES = 2000  # of the bootstrap; an end of the interval moves by 2 % of its width
@@ -165,32 +167,34 @@ def with_references(points: Iterable[TurningPoint], config: EngineConfig) -> lis
 
 
 def watch(
-    suite: Sequence[TurningPoint], config: EngineConfig, limit: int, workers: int = 1
-) -> list[Sighting]:
+    suite: Sequence[TurningPoint], config: EngineConfig, limit: int, workers: int = 1,
+    tree_mib: int = TREE_MIB,
+) -> list[Sighting]:  # fmt: skip
     """Search the positions of each turning point from an empty tree until the turn is seen.
 
     Args:
         suite: the turning points.
-        config: net, vector path, memory and settings of the search.
+        config: net, vector path and settings of the search.
         limit: simulations at most.
         workers: processes; the result does not depend on them.
+        tree_mib: memory of the tree, MiB.
     """
     tasks: list[tuple[int, Side]] = []
     for index, point in enumerate(suite):
         tasks += [(index, side) for side in SIDES if getattr(point, side) is not None]
     if workers == 1:
-        _begin(suite, config, limit)
+        _begin(suite, config, limit, tree_mib)
         return [_watch_one(task) for task in tasks]
-    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(suite, config, limit)) as pool:
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(suite, config, limit, tree_mib)) as pool:
         return list(pool.map(_watch_one, tasks))
 
 
 _WORK: list[Callable[[tuple[int, Side]], Sighting]] = []  # of this process
 
 
-def _begin(suite: Sequence[TurningPoint], config: EngineConfig, limit: int) -> None:
+def _begin(suite: Sequence[TurningPoint], config: EngineConfig, limit: int, tree_mib: int) -> None:
     evaluator = make_evaluator(config, 0)
-    search = Search(search_params(config, 0), memory_bytes=256 << 20)
+    search = Search(search_params(config, 0), memory_bytes=tree_mib << 20)
 
     def work(task: tuple[int, Side]) -> Sighting:
         index, side = task

@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t, uint16_t, uint64_t
 from engine.rules._board cimport BoardState, board_place, board_undo, stone_key, turn_key
 from engine.search.kernel.backup cimport infer_draw
 from engine.search.kernel.expand cimport restrict_moves, store_other_moves
-from engine.search.kernel.flight cimport leaf_in_flight
-from engine.search.kernel.graph cimport Graph, find_node, grow_edges, new_edge, set_child
+from engine.search.kernel.flight cimport cancel_through, leaf_in_flight
+from engine.search.kernel.graph cimport Graph, clear_node, find_node, grow_edges, new_edge, set_child
 from engine.search.kernel.leaf cimport (
     LEAF_OPEN, open_status, proven_status, round_nodes, round_visits, status_by_rules,
 )
@@ -17,8 +17,8 @@ from engine.search.kernel.node cimport (
 from engine.search.kernel.node_memory cimport NodeMemory, Ref
 from engine.search.kernel.select cimport find_move, select_edge
 from engine.search.kernel.state cimport (
-    AT_CANCELLED, AT_COLLISION, AT_LEAF, AT_PROOF, AT_STALE_EDGE, BAD_MOVE, FULL, MAX_SELECTIONS, MAX_WAITS,
-    NOTHING_LEFT, WAITING, Simulation, TreeState, Worker, begin_flight, end_flight, lock_tree, unlock_tree,
+    AT_CANCELLED, AT_COLLISION, AT_LEAF, AT_PROOF, AT_STALE_EDGE, BAD_MOVE, CLEAR_RETRY, FULL, MAX_SELECTIONS,
+    MAX_WAITS, NOTHING_LEFT, WAITING, Simulation, TreeState, Worker, begin_flight, end_flight, lock_tree, unlock_tree,
 )
 from engine.threats._solver cimport Solver
 from engine.threats.kernel.state cimport SOLVER_NONE, SOLVER_WIN, SolverResult
@@ -115,8 +115,14 @@ cdef inline int descend(
             if node.n_visited == node.n_moves:
                 store_all_moves(t, w, node, tables)
             i = select_edge(graph, &t.settings, ref, &t.flights, path.depth, virtual_visits)
-            if i < 0:
-                return FULL
+            if i < 0:       # all visited moves are proven, and there is no room for one more edge
+                if path.depth == 0 or w.oom_retries < CLEAR_RETRY:
+                    return FULL
+                cancel_through(&t.flights, ref, path.depth)
+                clear_node(graph, node)
+                graph.lossy = True
+                sim.leaf = ref
+                return AT_LEAF
         path.edges[path.depth] = <uint16_t>i
         sim.points[path.depth] = moves_of(memory, node)[i]
         path.depth += 1

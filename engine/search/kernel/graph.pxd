@@ -17,6 +17,8 @@ from engine.search.kernel.node_memory cimport (
 
 cdef enum:
     FIRST_BUCKETS = 1024
+    ROOT_EDGES = 512        # of `root_block`: no root has more moves
+    OWN_ROOT_EDGES = 4      # a root with more takes `root_block`: early, while there is memory
 
 cdef struct Graph:
     NodeMemory memory
@@ -27,7 +29,10 @@ cdef struct Graph:
     int64_t n_buckets       # in use: more than half of the places
     int64_t bucket_places   # a power of two, or 0
     int64_t n_keyed         # nodes in the index
+    Ref root_block          # block for all edges of a root, kept once it is allocated; 0: not yet
+    bint root_block_used
     int common_units        # size of the latest block of moves; most nodes need the same
+    uint64_t random         # state of the generator that chooses what is freed; never 0
     bint lossy              # moves were freed for lack of memory; their sums count as those of their nodes
 
 
@@ -39,6 +44,9 @@ cdef inline void clear_graph(Graph* graph) noexcept nogil:
     graph.dead = 0
     graph.root = 0
     graph.n_nodes = 0
+    graph.root_block = 0
+    graph.root_block_used = False
+    graph.random = 1
     graph.lossy = False
     reset_memory(&graph.memory)
 
@@ -77,19 +85,49 @@ cdef inline Ref new_node(Graph* graph) noexcept nogil:
 cdef inline bint grow_edges(Graph* graph, Node* node) noexcept nogil:
     """Make room for one more edge; False without memory."""
     cdef int capacity
-    cdef Ref fresh
+    cdef Ref fresh = 0
     if node.n_visited < node.edge_capacity:
         return True
     capacity = node.edge_capacity * 2 if node.edge_capacity else FIRST_EDGES
-    fresh = allocate(graph, edges_units(capacity))
+    if capacity > OWN_ROOT_EDGES and graph.root != 0 and node == node_at(&graph.memory, graph.root):
+        fresh = take_root_block(graph)
+        if fresh != 0:
+            capacity = ROOT_EDGES
+    if fresh == 0:
+        fresh = allocate(graph, edges_units(capacity))
+    if fresh == 0 and capacity > node.edge_capacity + 1:    # no block as large as that is left
+        capacity = node.edge_capacity + 1
+        fresh = allocate(graph, edges_units(capacity))
     if fresh == 0:
         return False
     if node.edges != 0:
         memcpy(block_at(&graph.memory, fresh), block_at(&graph.memory, node.edges), node.n_visited * sizeof(Edge))
-        free_block(&graph.memory, node.edges, edges_units(node.edge_capacity))
+        free_edges(graph, node)
     node.edges = fresh
     node.edge_capacity = <uint16_t>capacity
     return True
+
+
+cdef inline Ref take_root_block(Graph* graph) noexcept nogil:
+    """Return the block for the edges of a root; 0 if another node has it, or without memory.
+
+    A root whose moves are excluded needs an edge for each. When that happens to a kept tree, the memory may be full,
+    and no block as large as that is left.
+    """
+    if graph.root_block == 0:
+        graph.root_block = allocate(graph, edges_units(ROOT_EDGES))
+    if graph.root_block == 0 or graph.root_block_used:
+        return 0
+    graph.root_block_used = True
+    return graph.root_block
+
+
+cdef inline void free_edges(Graph* graph, Node* node) noexcept nogil:
+    """Free the block of a node's edges."""
+    if node.edges == graph.root_block:
+        graph.root_block_used = False
+    else:
+        free_block(&graph.memory, node.edges, edges_units(node.edge_capacity))
 
 
 cdef inline Edge* new_edge(NodeMemory* memory, Node* node, Ref child) noexcept nogil:
@@ -217,7 +255,7 @@ cdef inline void clear_node(Graph* graph, Node* node) noexcept nogil:
         for i in range(node.n_visited):
             if edges[i].child != 0:
                 release(graph, edges[i].child)
-        free_block(&graph.memory, node.edges, edges_units(node.edge_capacity))
+        free_edges(graph, node)
     free_block(&graph.memory, node.moves, moves_units(node.n_moves))
     node.moves = node.edges = 0
     node.n_moves = node.n_visited = node.edge_capacity = 0

@@ -1,9 +1,10 @@
 # cython: language_level=3
 """What is freed when the node memory is full.
 
-The least visited grandchildren are cleared first (`reclaim_memory`, before each simulation). If only fragments are
-left, or a simulation failed for lack of memory, everything below the root's children is freed (`collapse_subtrees`).
-Simulations in flight through freed moves are cancelled."""
+Rarely visited nodes are cleared first (`reclaim_memory`, before each simulation). Where only fragments are
+left, some more are cleared and the fragments joined (`make_room`). Only if that does not help a simulation that failed
+for lack of memory, everything below the root's children is freed (`collapse_subtrees`). Simulations in flight through
+freed moves are cancelled."""
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -16,11 +17,16 @@ from engine.search.kernel.node cimport (
     FIRST_EDGES, MOVE_BYTES, NODE_UNITS, NO_MOVE, PROVEN_NONE, Edge, Node, best_edge, edges_of, edges_units, moves_of,
     moves_units, node_at,
 )
-from engine.search.kernel.node_memory cimport Ref, block_at, unused_units
+from engine.search.kernel.node_memory cimport (
+    CHUNK_UNITS, NodeMemory, Ref, block_at, merge_free_blocks, smallest_freed, unused_units,
+)
 
 cdef enum:
-    RESERVE_UNITS = 4096    # free units before a simulation starts; enough except for very long forced sequences
+    RESERVE_UNITS = 2048    # free units before a simulation starts
+    RARE_VISITS = 4         # of a node that is cleared with all below it
+    PRUNE_DRAWS = 2         # nodes of which the less visited one is cleared
     MAX_PRUNES = 64         # subtrees that are freed in search of blocks that fit
+    MAX_RETRIES = 5         # after a failure; all but the last make room, each twice as much
 
 
 cdef inline void save_proof_move(Graph* graph, Node* node) noexcept nogil:
@@ -32,56 +38,106 @@ cdef inline void save_proof_move(Graph* graph, Node* node) noexcept nogil:
             node.proof_move = moves_of(&graph.memory, node)[i]
 
 
-cdef inline bint prune_one(Graph* graph, Flights* flights) noexcept nogil:
-    """Clear a rarely visited node without grandchildren; False if there is none but the root."""
-    cdef Node* node
-    cdef Edge* edges
-    cdef Ref ref = graph.root, rarest
-    cdef int i, fewest_visits, depth = 0
-    if ref == 0:
-        return False
-    while True:
-        node = node_at(&graph.memory, ref)
-        rarest = 0
-        fewest_visits = 0
-        edges = edges_of(&graph.memory, node)
-        for i in range(node.n_visited):
-            if edges[i].child != 0 and (rarest == 0 or edges[i].visits < fewest_visits):
-                if node_at(&graph.memory, edges[i].child).moves != 0:
-                    rarest = edges[i].child
-                    fewest_visits = edges[i].visits
-        if rarest == 0:
+cdef inline Ref random_child(Graph* graph, const Node* node) noexcept nogil:
+    """Return a child with moves, drawn by visits; 0 without one."""
+    cdef const Edge* edges
+    cdef int n = node.n_visited, i, j, first = 0
+    cdef uint64_t x = graph.random
+    cdef int64_t left
+    if n == 0:
+        return 0
+    edges = edges_of(&graph.memory, node)
+    x ^= x << 13    # G. Marsaglia, "Xorshift RNGs", 2003
+    x ^= x >> 7
+    x ^= x << 17
+    graph.random = x
+    left = <int64_t>(x >> 33) % (node.visits + 1)
+    for i in range(n):
+        left -= edges[i].visits
+        if left < 0:
+            first = i
             break
-        ref = rarest
-        depth += 1
-    if ref == graph.root:
+    for j in range(n):
+        i = first + j if first + j < n else first + j - n
+        if edges[i].child != 0 and node_at(&graph.memory, edges[i].child).moves != 0:
+            return edges[i].child
+    return 0
+
+
+cdef inline bint prune_one(Graph* graph, Flights* flights) noexcept nogil:
+    """Clear a rarely visited node; False if there is none but the root.
+
+    Nodes are drawn along paths that follow the visits, so that every part of the tree gives as much as it holds. To
+    clear the least visited child of the least visited child and so on would empty one move of the root after the other.
+    """
+    cdef Ref ref, child, rarest = 0
+    cdef Node* node
+    cdef int depth, rarest_depth = 0, fewest_visits = 0
+    if graph.root == 0:
         return False
-    cancel_through(flights, ref, depth)
+    for _ in range(PRUNE_DRAWS):
+        ref = graph.root
+        depth = 0
+        while True:
+            node = node_at(&graph.memory, ref)
+            if depth > 0 and node.visits <= RARE_VISITS:
+                break
+            child = random_child(graph, node)
+            if child == 0:
+                break
+            ref = child
+            depth += 1
+        if depth > 0 and (rarest == 0 or node.visits < fewest_visits):
+            rarest = ref
+            rarest_depth = depth
+            fewest_visits = node.visits
+    if rarest == 0:
+        return False
+    node = node_at(&graph.memory, rarest)
+    cancel_through(flights, rarest, rarest_depth)
     save_proof_move(graph, node)
     clear_node(graph, node)
     graph.lossy = True
     return True
 
 
-cdef inline bint reclaim_memory(Graph* graph, Flights* flights) noexcept nogil:
-    """Free memory until a simulation can run; False if the limit is too small for one."""
-    cdef int tries = MAX_PRUNES
-    cdef int64_t fresh
-    cdef Ref* lists = graph.memory.free_lists
-    while True:
-        fresh = unused_units(&graph.memory)
-        if fresh >= RESERVE_UNITS:
-            return True
-        if fresh + graph.memory.free_units >= RESERVE_UNITS and (tries <= 0 or (
-            lists[NODE_UNITS] != 0 and lists[graph.common_units] != 0
-            and lists[edges_units(FIRST_EDGES)] != 0 and lists[edges_units(2 * FIRST_EDGES)] != 0
-        )):
-            return True
-        tries -= 1
+cdef inline bint has_room(const Graph* graph) noexcept nogil:
+    """Return whether the memory will do for a simulation, except for very long forced sequences."""
+    cdef const NodeMemory* memory = &graph.memory
+    cdef int64_t fresh = unused_units(memory)
+    return fresh >= RESERVE_UNITS or (
+        fresh + memory.usable_units >= RESERVE_UNITS and smallest_freed(memory, graph.common_units) != 0
+    )
+
+
+cdef inline void make_room(Graph* graph, Flights* flights, int64_t units) noexcept nogil:
+    """Clear rarely visited nodes until so many units are free, or nothing is left to clear, and join the fragments."""
+    cdef NodeMemory* memory = &graph.memory
+    while unused_units(memory) + memory.free_units < units:
         if graph.dead != 0:
             free_dead_nodes(graph, 64)
         elif not prune_one(graph, flights):
-            return fresh + graph.memory.free_units >= RESERVE_UNITS
+            break
+    merge_free_blocks(memory)
+
+
+cdef inline bint reclaim_memory(Graph* graph, Flights* flights) noexcept nogil:
+    """Free memory until a simulation can run; False if the limit is too small for one."""
+    cdef NodeMemory* memory = &graph.memory
+    cdef int64_t share
+    if has_room(graph):
+        return True
+    for _ in range(MAX_PRUNES):
+        if graph.dead != 0:
+            free_dead_nodes(graph, 64)
+        elif not prune_one(graph, flights):
+            break
+        if has_room(graph):
+            return True
+    # Clear more than is needed now, so that fragments are joined once in many simulations.
+    share = <int64_t>memory.max_chunks * (CHUNK_UNITS // 512)
+    make_room(graph, flights, memory.free_units + (share if share > RESERVE_UNITS else RESERVE_UNITS))
+    return unused_units(memory) + memory.free_units >= RESERVE_UNITS
 
 
 cdef inline bint collapse_subtrees(Graph* graph, Flights* flights) noexcept nogil:
@@ -141,3 +197,17 @@ cdef inline bint collapse_subtrees(Graph* graph, Flights* flights) noexcept nogi
         edges_of(&graph.memory, root)[i] = edges[i]
     free(saved)
     return True
+
+
+cdef inline bint make_room_or_collapse(Graph* graph, Flights* flights, int tries) noexcept nogil:
+    """Make room after a failure for lack of memory, more each time; False if nothing more can be done.
+
+    Args:
+        tries: failures so far, from 1 on.
+    """
+    if graph.root == 0 or tries > MAX_RETRIES:
+        return False
+    if tries < MAX_RETRIES:
+        make_room(graph, flights, <int64_t>RESERVE_UNITS << (tries + 1))
+        return True
+    return collapse_subtrees(graph, flights)

@@ -13,6 +13,7 @@ from engine.search.kernel.node cimport (
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref
 from engine.search.kernel.noise cimport remove_noise
+from engine.search.kernel.prune cimport make_room_or_collapse
 from engine.search.kernel.select cimport find_move, order_best_unvisited
 from engine.search.kernel.state cimport BAD_MOVE, FULL, TreeState
 
@@ -86,6 +87,7 @@ cdef inline void move_root(TreeState* t, Ref ref) noexcept nogil:
     """Make a node the root and store all its moves; the board already holds its position."""
     if ref != t.graph.root:
         node_at(&t.graph.memory, ref).references += 1
+        clear_node(&t.graph, root_of(t))    # the block of its edges is for the new root
         release(&t.graph, t.graph.root)
         t.graph.root = ref
     t.main.flight.path.depth = t.main.simulation.placed = 0     # the board is at the root
@@ -105,12 +107,15 @@ cdef inline int prove_move(TreeState* t, int point, int proven, int distance) no
     cdef Edge* edge
     cdef Node* child = NULL
     cdef StatsDelta lost
-    cdef int i = find_move(memory, node, point)
+    cdef int tries = 0, i = find_move(memory, node, point)
     if i < 0:
         return BAD_MOVE
     if i == node.n_visited:
-        if not grow_edges(&t.graph, node):
-            return FULL
+        while not grow_edges(&t.graph, node):
+            tries += 1
+            if not make_room_or_collapse(&t.graph, &t.flights, tries):
+                return FULL
+            node = root_of(t)
         new_edge(memory, node, 0)
     edge = &edges_of(memory, node)[i]
     if edge.child != 0:

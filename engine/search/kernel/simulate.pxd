@@ -1,7 +1,7 @@
 # cython: language_level=3
 """One simulation from root to leaf and back, in the order in which it happens.
 
-    simulate            retries once with less in memory if memory was short
+    simulate            retries with less in memory if memory was short
       try_simulate
         descend         follow PUCT (`select`) from the root; the solver runs at often visited nodes (`solve_node`)
         resolve_leaf    rules and solver at the leaf (`leaf`); forced moves are followed
@@ -32,11 +32,11 @@ from engine.search.kernel.node cimport (
 )
 from engine.search.kernel.node_memory cimport NodeMemory, Ref, free_block
 from engine.search.kernel.noise cimport mix_noise
-from engine.search.kernel.prune cimport collapse_subtrees, reclaim_memory
+from engine.search.kernel.prune cimport make_room_or_collapse, reclaim_memory
 from engine.search.kernel.state cimport (
-    AT_CANCELLED, AT_LEAF, AT_PROOF, AT_STALE_EDGE, BAD_EVALUATION, EVALUATED, FULL, IDLE, INCONSISTENT, LEAF,
-    NOTHING_LEFT, SOLVED, STOPPED, WAITING, Simulation, TreeState, Worker, add_lock_times, begin_flight, end_flight,
-    helper_may_start, lock_tree, unlock_tree,
+    AT_CANCELLED, AT_LEAF, AT_PROOF, AT_STALE_EDGE, BAD_EVALUATION, CLEAR_RETRY, EVALUATED, FULL, IDLE, INCONSISTENT,
+    LEAF, NOTHING_LEFT, SOLVED, STOPPED, WAITING, Simulation, TreeState, Worker, add_lock_times, begin_flight,
+    end_flight, helper_may_start, lock_tree, unlock_tree,
 )
 from engine.threats._solver cimport Solver
 
@@ -83,7 +83,7 @@ cdef inline int run(
 cdef inline int simulate(
     TreeState* t, Worker* w, EvalCallback* callback, int root_move, bint use_vct
 ) noexcept nogil:
-    """Do one simulation; if memory is short, free everything below the root's children and try again."""
+    """Do one simulation; if memory is short, make room and try again, at last below the root's children."""
     cdef int status
     if w.is_helper and w.generation != t.generation:
         return STOPPED      # the tree is no longer to be touched
@@ -93,12 +93,11 @@ cdef inline int simulate(
             return status
         w.oom_retries = 1
     w.simulation.pending = False
-    if w.oom_retries > 1 or t.graph.root == 0 or not collapse_subtrees(&t.graph, &t.flights):
-        return FULL
-    status = try_simulate(t, w, callback, root_move, use_vct)
-    if status == FULL:
-        w.oom_retries = 2
-    elif status != LEAF:        # whose expansion may still find no memory
+    status = FULL
+    while status == FULL and make_room_or_collapse(&t.graph, &t.flights, w.oom_retries):
+        w.oom_retries += 1
+        status = try_simulate(t, w, callback, root_move, use_vct)
+    if status != FULL and status != LEAF:   # whose expansion may still find no memory
         w.oom_retries = 0
     return status
 
@@ -389,7 +388,10 @@ cdef inline int finish_proven(TreeState* t, Worker* w) noexcept nogil:
 
 
 cdef inline int expand(TreeState* t, Worker* w) noexcept nogil:
-    """Expand the leaf with the moves chosen and back it up; FULL, with nothing changed, without memory."""
+    """Expand the leaf with the moves chosen and back it up; FULL, with nothing changed, without memory.
+
+    A leaf of which the moves find no room at last stays one: it has its value, and is evaluated again when visited.
+    """
     cdef Simulation* sim = &w.simulation
     cdef Node* node
     cdef Node filled
@@ -399,7 +401,7 @@ cdef inline int expand(TreeState* t, Worker* w) noexcept nogil:
     delta.value = <double>sim.wdl[0] - <double>sim.wdl[2]
     delta.draw = sim.wdl[1]
     memset(&filled, 0, sizeof(Node))
-    if not store_moves(&t.graph, &filled, &sim.choice):
+    if not store_moves(&t.graph, &filled, &sim.choice) and (at_root or w.oom_retries < CLEAR_RETRY):
         return FULL
     if not link_nodes(t, w):
         free_block(&t.graph.memory, filled.moves, moves_units(filled.n_moves))

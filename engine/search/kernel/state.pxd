@@ -47,6 +47,7 @@ cdef enum:
 
 cdef enum:
     MAX_SELECTIONS = 3      # after as many collisions a simulation waits (derived: visits in flight count 16fold then)
+    CLEAR_RETRY = 3         # of a simulation without memory: what finds no room for its moves or edges goes on without
     MAX_WAITS = 20          # after as many it evaluates a leaf that is in flight (derived: 1 to 2 ms)
 
 cdef struct Simulation:     # the current simulation of a worker; its path is in `Worker.flight`

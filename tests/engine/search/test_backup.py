@@ -101,8 +101,8 @@ def test_statistics_add_up_in_batches_with_moves_that_are_forced_on_the_root() -
 
 
 def test_a_root_that_is_condensed_keeps_its_moves_and_what_they_are_worth() -> None:
-    """A sharp policy fills the memory with small blocks; then the root gets all its moves, and no block for
-    so many edges is left. What lies below its moves goes, and the search goes on."""
+    """A sharp policy fills the memory with small blocks below one move; then the root gets all its moves, and
+    no block for so many edges is left. What lies below its moves goes, and the search goes on."""
     board = put(Board(20), "5,5")
     tree = Tree(SearchParams(), MIB)
     tree.set_root(board)
@@ -116,9 +116,10 @@ def test_a_root_that_is_condensed_keeps_its_moves_and_what_they_are_worth() -> N
             tree.expand((12 * rng.random((1, 400))).astype(np.float32), (wdl / wdl.sum()).astype(np.float32))
         return status
 
-    for _ in range(15_000):
-        assert simulate(-1) == LEAF
+    assert simulate(-1) == LEAF
     moves = tree.moves().tolist()
+    for _ in range(15_000):
+        assert simulate(moves[0]) == LEAF
     for move in moves:
         nodes, before = tree.nodes, {row[0]: row[1:6] for row in tree.dump() if len(row[0]) == 1}
         assert simulate(move) == LEAF
@@ -126,7 +127,7 @@ def test_a_root_that_is_condensed_keeps_its_moves_and_what_they_are_worth() -> N
             break
     else:
         pytest.fail("there was room for all")
-    assert len(before) > 200
+    assert len(before) > 8
     assert max(visits for visits, *_ in before.values()) > 100
     assert before.pop((move,), None) is None
     after = {row[0]: row for row in tree.dump() if len(row[0]) == 1}

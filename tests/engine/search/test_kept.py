@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from engine.config import EngineConfig
 from engine.evaluator._backend import HashedBackend
+from engine.evaluator.make import make_evaluator
 from engine.evaluator.uniform import UniformEvaluator
-from engine.rules._board import Board
+from engine.rules._board import EMPTY, Board
 from engine.rules.rule import NET_RULES
 from engine.search._tree import PROVEN_NONE, PROVEN_WIN, Tree
 from engine.search.mcts import Search
@@ -124,6 +126,30 @@ def test_full_arena_goes_on_searching_within_its_bound() -> None:
     tree.set_root(board)
     assert tree.run(3000, HashedBackend(1)) == 3000
     assert tree.memory_used <= MIB
+
+
+@pytest.mark.parametrize(("side", "seed"), [(15, 1), (15, 3), (20, 2)])
+def test_a_full_memory_keeps_most_of_the_tree(side: int, seed: int) -> None:
+    """Blocks of many sizes come and go, and what is freed is of use again: no part of the tree is dropped."""
+    rng, board = random.Random(seed), Board(side, side, 0)
+    while board.ply < 6:
+        x, y = (side // 2 + rng.randint(-3, 3) for _ in range(2))
+        if board.cell(y * side + x) == EMPTY:
+            board.place(y * side + x)
+            if board.five_points(0) or board.five_points(1):
+                board.undo()
+    tree = Tree(SearchParams(), 2 * MIB, Solver(14))
+    tree.set_root(board)
+    backend = make_evaluator(EngineConfig(), 0).backend
+    nodes = 0
+    for _ in range(400):
+        assert tree.run(100, backend) == 100
+        assert tree.nodes > 0.8 * nodes
+        nodes = max(nodes, tree.nodes)
+    assert tree.memory_used <= 2 * MIB and nodes < 20_000
+    tree.exclude([p for p in tree.moves().tolist() if p != tree.top_two()[0]], 30)
+    assert tree.nodes > 0.8 * nodes and tree.open_moves() == 1
+    assert tree.run(100, backend) == 100
 
 
 def test_buried_subtrees_are_used_again() -> None:

@@ -68,8 +68,8 @@ MUTATIONS = (
     Mutation(
         "engine: the value of the last search is expected two moves too long",
         "engine/engine.py",
-        "self._last[0] != board.stones()[:-2]",
-        "self._last[0] != board.stones()[: len(self._last[0])]",
+        "last[0] != board.stones()[:-2]",
+        "last[0] != board.stones()[: len(last[0])]",
         ENGINE,
     ),
     Mutation(

@@ -108,5 +108,9 @@ def test_the_command_measures_defaults_and_change(tmp_path: Path, capsys: pytest
     out = capsys.readouterr().out
     assert "in front of the move, 1 positions" in out and "times the simulations of the defaults" in out
     assert len(json.loads((tmp_path / "out.json").read_text())["changed"]) == 2
+    assert command.main([*arguments, "--tree-mib", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "1 MiB: in front of the move" in out and "needs 1.000" in out, "64 simulations fill no memory"
+    assert command.main([*arguments, "--tree-mib", "0"]) == 2
     assert command.main(["measure", str(tmp_path / "none.jsonl")]) == 2
     assert command.main([*arguments, "--half", "confirm"]) == 2
