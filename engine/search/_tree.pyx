@@ -16,8 +16,8 @@ from engine.search.kernel.lock cimport (
     tengen_lock_acquire, tengen_lock_destroy, tengen_lock_init, tengen_lock_release, tengen_lock_spin,
 )
 from engine.search.kernel.node cimport (
-    NODE_UNITS, NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
-    moves_of, node_at, node_value, priors_of, unpack_prior,
+    NO_MOVE, PROVEN_DRAW, PROVEN_LOSS, PROVEN_NONE, PROVEN_WIN, Edge, Node, best_edge, edges_of, exact_q,
+    moves_of, moves_units, node_at, node_value, priors_of, unpack_prior,
 )
 from engine.search.kernel.node_memory cimport CHUNK_UNITS, UNIT_BYTES, Ref, apply_limit, free_chunks, set_limit
 from engine.search.kernel.noise cimport mix_noise, remove_noise
@@ -72,7 +72,6 @@ cdef class Tree:
         self.state.main.solver = <void*>self.solver
         self.rng = np.random.default_rng(self.params.seed)
         self.state.settings = self.params.kernel_settings(MAX_POINTS, solver=solver is not None)
-        self.state.graph.common_units = NODE_UNITS
         tengen_lock_init(&self.state.lock)
         self.memory_bytes = memory_bytes
         clear_graph(&self.state.graph)
@@ -80,6 +79,7 @@ cdef class Tree:
     def __dealloc__(self):
         free_chunks(&self.state.graph.memory, 0)
         free(self.state.graph.memory.chunks)
+        free(self.state.graph.memory.ends)
         free(self.state.graph.buckets)
         tengen_lock_destroy(&self.state.lock)
 
@@ -102,6 +102,7 @@ cdef class Tree:
             self.clear()
         self.board = board.copy()
         self.state.main.board = self.board.state
+        self.state.graph.common_units = moves_units(min(self.state.settings.edge_cap, board.state.points))
         if kept == 0:
             return 0
         move_root(&self.state, kept)

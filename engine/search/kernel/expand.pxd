@@ -63,7 +63,6 @@ cdef inline bint store_moves(Graph* graph, Node* node, const MoveChoice* chosen)
     cdef int i
     if ref == 0:
         return False
-    graph.common_units = moves_units(chosen.n)
     node.moves = ref
     node.n_moves = <uint16_t>chosen.n
     node.n_legal = <uint16_t>chosen.n_legal

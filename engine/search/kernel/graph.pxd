@@ -31,7 +31,7 @@ cdef struct Graph:
     int64_t n_keyed         # nodes in the index
     Ref root_block          # block for all edges of a root, kept once it is allocated; 0: not yet
     bint root_block_used
-    int common_units        # size of the latest block of moves; most nodes need the same
+    int common_units        # largest block of moves that most nodes need
     uint64_t random         # state of the generator that chooses what is freed; never 0
     bint lossy              # moves were freed for lack of memory; their sums count as those of their nodes
 
@@ -59,13 +59,15 @@ cdef inline Ref allocate(Graph* graph, int units) noexcept nogil:
     cdef Ref ref
     if memory.free_lists[units] == 0 and graph.dead != 0:
         free_dead_nodes(graph, 4)
-    if memory.free_lists[units] == 0:
-        ref = allocate_fresh(memory, units)
+    if memory.free_units >= units:
+        ref = allocate_freed(memory, units)
         if ref != 0:
             return ref
-        while graph.dead != 0 and memory.free_lists[units] == 0:
-            free_dead_nodes(graph, 16)
-    return allocate_freed(memory, units)
+    ref = allocate_fresh(memory, units)
+    while ref == 0 and graph.dead != 0:
+        free_dead_nodes(graph, 16)
+        ref = allocate_freed(memory, units)
+    return ref
 
 
 cdef inline Ref new_node(Graph* graph) noexcept nogil:

@@ -1,8 +1,9 @@
 # cython: language_level=3
 """Memory of one tree: blocks of 16-byte units, cut from chunks, up to a limit.
 
-A freed block goes to the list of its size; `merge_free_blocks` joins neighbours. Blocks never cross chunks. This file
-does not know what a block holds."""
+A freed block is joined with those beside it that are free, and goes to the list of its size. It holds its size at both
+ends, and both ends have a bit in `ends` (boundary tags: D. E. Knuth, "The Art of Computer Programming", 2.5). Blocks
+never cross chunks. This file does not know what a block holds."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -16,10 +17,17 @@ cdef enum:
     UNIT_BYTES = 16
     MAX_BLOCK = 1040        # units; the largest block, 512 edges, takes 1024
     LIST_WORDS = 17         # 64 lists each
-    USABLE_BLOCK = 8        # units; smaller freed blocks are of use for a few sizes only
+    END_WORDS = 256         # of `ends` for a chunk
+    USABLE_BLOCK = 5        # units; holds a node
 
 # Address of a block: chunk << CHUNK_BITS | 16-byte unit within it; 0 is none.
 ctypedef uint32_t Ref
+
+cdef struct FreeBlock:      # at the begin of a freed block
+    Ref next                # of the same size
+    Ref previous
+    uint32_t units
+    uint32_t last_units     # of a block of one unit; a larger one has it at the end of its last unit
 
 cdef struct NodeMemory:
     char** chunks
@@ -32,6 +40,7 @@ cdef struct NodeMemory:
     int64_t usable_units    # of these in blocks of at least USABLE_BLOCK
     Ref free_lists[1040]    # by size in units
     uint64_t filled[17]     # bit k: list k holds a block
+    uint64_t* ends          # a bit for each unit of the chunks: first or last one of a freed block
 
 
 cdef inline char* block_at(const NodeMemory* memory, Ref ref) noexcept nogil:
@@ -43,16 +52,72 @@ cdef inline int64_t unused_units(const NodeMemory* memory) noexcept nogil:
     return <int64_t>(memory.max_chunks - 1 - memory.chunk) * CHUNK_UNITS + CHUNK_UNITS - memory.unit
 
 
-cdef inline void free_block(NodeMemory* memory, Ref ref, int units) noexcept nogil:
-    """Free a block; do nothing for 0."""
-    if ref == 0 or units >= MAX_BLOCK:
-        return
-    (<Ref*>block_at(memory, ref))[0] = memory.free_lists[units]
+cdef inline FreeBlock* freed_at(const NodeMemory* memory, Ref ref) noexcept nogil:
+    return <FreeBlock*>block_at(memory, ref)
+
+
+cdef inline bint is_end(const NodeMemory* memory, Ref ref) noexcept nogil:
+    """Return whether a unit is the first or last one of a freed block."""
+    return (memory.ends[ref >> 6] >> (ref & 63)) & 1
+
+
+cdef inline void link_freed(NodeMemory* memory, Ref ref, int units) noexcept nogil:
+    """Put a block that has no free neighbours into the list of its size."""
+    cdef FreeBlock* block = freed_at(memory, ref)
+    cdef Ref last = ref + <Ref>units - 1
+    block.next = memory.free_lists[units]
+    block.previous = 0
+    block.units = <uint32_t>units
+    freed_at(memory, last).last_units = <uint32_t>units
+    if block.next != 0:
+        freed_at(memory, block.next).previous = ref
     memory.free_lists[units] = ref
     memory.filled[units >> 6] |= <uint64_t>1 << (units & 63)
+    memory.ends[ref >> 6] |= <uint64_t>1 << (ref & 63)
+    memory.ends[last >> 6] |= <uint64_t>1 << (last & 63)
     memory.free_units += units
     if units >= USABLE_BLOCK:
         memory.usable_units += units
+
+
+cdef inline void unlink_freed(NodeMemory* memory, Ref ref, int units) noexcept nogil:
+    """Take a block out of the list of its size."""
+    cdef FreeBlock* block = freed_at(memory, ref)
+    cdef Ref last = ref + <Ref>units - 1
+    if block.previous != 0:
+        freed_at(memory, block.previous).next = block.next
+    else:
+        memory.free_lists[units] = block.next
+        if block.next == 0:
+            memory.filled[units >> 6] &= ~(<uint64_t>1 << (units & 63))
+    if block.next != 0:
+        freed_at(memory, block.next).previous = block.previous
+    memory.ends[ref >> 6] &= ~(<uint64_t>1 << (ref & 63))
+    memory.ends[last >> 6] &= ~(<uint64_t>1 << (last & 63))
+    memory.free_units -= units
+    if units >= USABLE_BLOCK:
+        memory.usable_units -= units
+
+
+cdef inline void free_block(NodeMemory* memory, Ref ref, int units) noexcept nogil:
+    """Free a block; do nothing for 0."""
+    cdef Ref end
+    cdef int more
+    if ref == 0 or units >= MAX_BLOCK:
+        return
+    if ref % CHUNK_UNITS != 0 and is_end(memory, ref - 1):
+        more = <int>freed_at(memory, ref - 1).last_units
+        if units + more < MAX_BLOCK:
+            ref -= <Ref>more
+            unlink_freed(memory, ref, more)
+            units += more
+    end = ref + <Ref>units
+    if end % CHUNK_UNITS != 0 and is_end(memory, end):
+        more = <int>freed_at(memory, end).units
+        if units + more < MAX_BLOCK:
+            unlink_freed(memory, end, more)
+            units += more
+    link_freed(memory, ref, units)
 
 
 cdef inline bint use_next_chunk(NodeMemory* memory) noexcept nogil:
@@ -102,61 +167,19 @@ cdef inline Ref allocate_freed(NodeMemory* memory, int units) noexcept nogil:
     if k == 0:
         return 0
     ref = memory.free_lists[k]
-    memory.free_lists[k] = (<Ref*>block_at(memory, ref))[0]
-    if memory.free_lists[k] == 0:
-        memory.filled[k >> 6] &= ~(<uint64_t>1 << (k & 63))
-    memory.free_units -= k
-    if k >= USABLE_BLOCK:
-        memory.usable_units -= k
+    unlink_freed(memory, ref, k)
     if k > units:
-        free_block(memory, ref + <Ref>units, k - units)
+        link_freed(memory, ref + <Ref>units, k - units)
     return ref
-
-
-cdef inline void forget_free_blocks(NodeMemory* memory) noexcept nogil:
-    """Empty all lists."""
-    memset(memory.free_lists, 0, sizeof(memory.free_lists))
-    memset(memory.filled, 0, sizeof(memory.filled))
-    memory.free_units = memory.usable_units = 0
-
-
-cdef inline void merge_free_blocks(NodeMemory* memory) noexcept nogil:
-    """Join freed blocks that lie side by side; without memory for a map of the units, do nothing.
-
-    With 250 MiB of which little is free it takes about a millisecond.
-    """
-    cdef int64_t units = <int64_t>memory.n_chunks * CHUNK_UNITS, at, begin
-    cdef uint64_t* freed = <uint64_t*>calloc(units // 64 + 1, sizeof(uint64_t))
-    cdef Ref ref
-    cdef int k
-    if freed == NULL:
-        return
-    for k in range(1, MAX_BLOCK):
-        ref = memory.free_lists[k]
-        while ref != 0:
-            for at in range(ref, <int64_t>ref + k):     # a reference counts units from the first chunk on
-                freed[at >> 6] |= <uint64_t>1 << (at & 63)
-            ref = (<Ref*>block_at(memory, ref))[0]
-    forget_free_blocks(memory)
-    at = 0
-    while at < units:
-        if freed[at >> 6] == 0:
-            at = (at | 63) + 1
-        elif not (freed[at >> 6] >> (at & 63)) & 1:
-            at += 1
-        else:
-            begin = at
-            while True:
-                at += 1
-                if at % CHUNK_UNITS == 0 or at - begin == MAX_BLOCK - 1 or not (freed[at >> 6] >> (at & 63)) & 1:
-                    break
-            free_block(memory, <Ref>begin, <int>(at - begin))
-    free(freed)
 
 
 cdef inline void reset_memory(NodeMemory* memory) noexcept nogil:
     """Free all blocks; keep the chunks for reuse."""
-    forget_free_blocks(memory)
+    memset(memory.free_lists, 0, sizeof(memory.free_lists))
+    memset(memory.filled, 0, sizeof(memory.filled))
+    if memory.chunk >= 0:
+        memset(memory.ends, 0, (memory.chunk + 1) * END_WORDS * sizeof(uint64_t))
+    memory.free_units = memory.usable_units = 0
     memory.chunk = -1
     memory.unit = CHUNK_UNITS
 
@@ -166,12 +189,18 @@ cdef inline bint set_limit(NodeMemory* memory, int64_t memory_bytes) noexcept no
     cdef int wanted = <int>(memory_bytes // (CHUNK_UNITS * UNIT_BYTES))
     cdef int places = wanted if wanted > memory.n_chunks else memory.n_chunks
     cdef char** chunks = <char**>calloc(places, sizeof(char*))
-    if chunks == NULL:
+    cdef uint64_t* ends = <uint64_t*>calloc(places, END_WORDS * sizeof(uint64_t))
+    if chunks == NULL or ends == NULL:
+        free(chunks)
+        free(ends)
         return False
     if memory.n_chunks:
         memcpy(chunks, memory.chunks, memory.n_chunks * sizeof(char*))
+        memcpy(ends, memory.ends, memory.n_chunks * END_WORDS * sizeof(uint64_t))
     free(memory.chunks)
+    free(memory.ends)
     memory.chunks = chunks
+    memory.ends = ends
     memory.limit_chunks = wanted
     memory.max_chunks = places
     return True

@@ -1,10 +1,9 @@
 # cython: language_level=3
 """What is freed when the node memory is full.
 
-Rarely visited nodes are cleared first (`reclaim_memory`, before each simulation). Where only fragments are
-left, some more are cleared and the fragments joined (`make_room`). Only if that does not help a simulation that failed
-for lack of memory, everything below the root's children is freed (`collapse_subtrees`). Simulations in flight through
-freed moves are cancelled."""
+Rarely visited nodes are cleared first (`reclaim_memory`, before each simulation), and more of them after a simulation
+that failed for lack of memory (`make_room`). Only if that does not help, everything below the root's children is freed
+(`collapse_subtrees`). Simulations in flight through freed moves are cancelled."""
 from libc.stdint cimport int64_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -18,14 +17,16 @@ from engine.search.kernel.node cimport (
     moves_units, node_at,
 )
 from engine.search.kernel.node_memory cimport (
-    CHUNK_UNITS, NodeMemory, Ref, block_at, merge_free_blocks, smallest_freed, unused_units,
+    CHUNK_UNITS, NodeMemory, Ref, block_at, smallest_freed, unused_units,
 )
 
 cdef enum:
     RESERVE_UNITS = 2048    # free units before a simulation starts
     RARE_VISITS = 4         # of a node that is cleared with all below it
     PRUNE_DRAWS = 2         # nodes of which the less visited one is cleared
-    MAX_PRUNES = 64         # subtrees that are freed in search of blocks that fit
+    MAX_PRUNES = 64         # nodes that are cleared in search of blocks that fit
+    POOL_SHARE = 16         # of a full memory one in so many units is kept free (not tuned)
+    POOL_PRUNES = 3         # nodes that are cleared for that in one simulation, which needs less than one on average
     MAX_RETRIES = 5         # after a failure; all but the last make room, each twice as much
 
 
@@ -110,33 +111,38 @@ cdef inline bint has_room(const Graph* graph) noexcept nogil:
     )
 
 
+cdef inline bint free_some(Graph* graph, Flights* flights) noexcept nogil:
+    """Free some dead nodes, or clear a rarely visited one; False if there is nothing left to free."""
+    if graph.dead == 0:
+        return prune_one(graph, flights)
+    free_dead_nodes(graph, 64)
+    return True
+
+
 cdef inline void make_room(Graph* graph, Flights* flights, int64_t units) noexcept nogil:
-    """Clear rarely visited nodes until so many units are free, or nothing is left to clear, and join the fragments."""
-    cdef NodeMemory* memory = &graph.memory
-    while unused_units(memory) + memory.free_units < units:
-        if graph.dead != 0:
-            free_dead_nodes(graph, 64)
-        elif not prune_one(graph, flights):
-            break
-    merge_free_blocks(memory)
+    """Clear rarely visited nodes until so many units are free, or nothing is left to clear."""
+    while unused_units(&graph.memory) + graph.memory.free_units < units and free_some(graph, flights):
+        pass
 
 
 cdef inline bint reclaim_memory(Graph* graph, Flights* flights) noexcept nogil:
-    """Free memory until a simulation can run; False if the limit is too small for one."""
+    """Free memory until a simulation can run; False if the limit is too small for one.
+
+    When the memory is full, a part of it is kept free, so that freed blocks have neighbours: a node that is visited
+    often needs larger blocks for its edges than most nodes leave.
+    """
     cdef NodeMemory* memory = &graph.memory
-    cdef int64_t share
+    cdef int64_t total = <int64_t>memory.max_chunks * CHUNK_UNITS
+    cdef int tries = 0
+    if unused_units(memory) >= RESERVE_UNITS:
+        return True
+    while tries < MAX_PRUNES and not has_room(graph) and free_some(graph, flights):
+        tries += 1
+    while tries < POOL_PRUNES and memory.free_units < total // POOL_SHARE and free_some(graph, flights):
+        tries += 1
     if has_room(graph):
         return True
-    for _ in range(MAX_PRUNES):
-        if graph.dead != 0:
-            free_dead_nodes(graph, 64)
-        elif not prune_one(graph, flights):
-            break
-        if has_room(graph):
-            return True
-    # Clear more than is needed now, so that fragments are joined once in many simulations.
-    share = <int64_t>memory.max_chunks * (CHUNK_UNITS // 512)
-    make_room(graph, flights, memory.free_units + (share if share > RESERVE_UNITS else RESERVE_UNITS))
+    make_room(graph, flights, memory.free_units + RESERVE_UNITS)
     return unused_units(memory) + memory.free_units >= RESERVE_UNITS
 
 
