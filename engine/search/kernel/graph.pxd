@@ -17,7 +17,7 @@ from engine.search.kernel.node_memory cimport (
 
 cdef enum:
     FIRST_BUCKETS = 1024
-    ROOT_EDGES = 512        # of `root_block`: no root has more moves
+    MAX_EDGES = 512         # of a block: no node has more moves
     OWN_ROOT_EDGES = 4      # a root with more takes `root_block`: early, while there is memory
 
 cdef struct Graph:
@@ -91,10 +91,12 @@ cdef inline bint grow_edges(Graph* graph, Node* node) noexcept nogil:
     if node.n_visited < node.edge_capacity:
         return True
     capacity = node.edge_capacity * 2 if node.edge_capacity else FIRST_EDGES
+    if capacity > MAX_EDGES:
+        capacity = MAX_EDGES
     if capacity > OWN_ROOT_EDGES and graph.root != 0 and node == node_at(&graph.memory, graph.root):
         fresh = take_root_block(graph)
         if fresh != 0:
-            capacity = ROOT_EDGES
+            capacity = MAX_EDGES
     if fresh == 0:
         fresh = allocate(graph, edges_units(capacity))
     if fresh == 0 and capacity > node.edge_capacity + 1:    # no block as large as that is left
@@ -117,7 +119,7 @@ cdef inline Ref take_root_block(Graph* graph) noexcept nogil:
     and no block as large as that is left.
     """
     if graph.root_block == 0:
-        graph.root_block = allocate(graph, edges_units(ROOT_EDGES))
+        graph.root_block = allocate(graph, edges_units(MAX_EDGES))
     if graph.root_block == 0 or graph.root_block_used:
         return 0
     graph.root_block_used = True

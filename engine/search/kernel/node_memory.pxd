@@ -151,7 +151,10 @@ cdef inline Ref allocate_fresh(NodeMemory* memory, int units) noexcept nogil:
 cdef inline int smallest_freed(const NodeMemory* memory, int units) noexcept nogil:
     """Return the size of the smallest freed block of at least so many units; 0 without one."""
     cdef int word = units >> 6
-    cdef uint64_t found = memory.filled[word] & (~<uint64_t>0 << (units & 63))
+    cdef uint64_t found
+    if units >= MAX_BLOCK:
+        return 0
+    found = memory.filled[word] & (~<uint64_t>0 << (units & 63))
     while found == 0:
         word += 1
         if word == LIST_WORDS:

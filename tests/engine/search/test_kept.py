@@ -128,7 +128,7 @@ def test_full_arena_goes_on_searching_within_its_bound() -> None:
     assert tree.memory_used <= MIB
 
 
-@pytest.mark.parametrize(("side", "seed"), [(15, 1), (15, 3), (20, 2)])
+@pytest.mark.parametrize(("side", "seed"), [(15, 1), (15, 3), (20, 2), (20, 3)])
 def test_a_full_memory_keeps_most_of_the_tree(side: int, seed: int) -> None:
     """Blocks of many sizes come and go, and what is freed is of use again: no part of the tree is dropped."""
     rng, board = random.Random(seed), Board(side, side, 0)
